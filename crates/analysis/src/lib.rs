@@ -1,0 +1,1 @@
+//! Pure functions of a bundle: statistics, validity and the summary

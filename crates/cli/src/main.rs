@@ -1,0 +1,3 @@
+//! The `kneepoint` command.
+
+fn main() {}

@@ -1,0 +1,251 @@
+//! The plan: what to measure, resolved once.
+//!
+//! A `PlanFile` holds the plan as typed; resolution turns it into a [`Plan`] and reports every problem at
+//! once. Nothing after that checks again or reads the environment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::secret::Secret;
+use crate::units::{Nanos, RatePerSec, Share, Tokens};
+
+/// A resolved plan: every check is done, every default filled in. Made by resolution only.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// A short name; part of the bundle's folder name.
+    pub name: String,
+    /// Fixes prompts, lengths and arrivals.
+    pub seed: u64,
+    /// The model under test.
+    pub model: Model,
+    /// Where it runs; at least one, names unique.
+    pub platforms: Vec<Platform>,
+    /// What is sent; at least one, names unique.
+    pub workloads: Vec<Workload>,
+    /// When it is sent; at least one, each with at least one level.
+    pub loads: Vec<Load>,
+    /// Latency limits; may be empty, names unique.
+    pub slos: Vec<Slo>,
+}
+
+/// The model under test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The name the platforms know it by.
+    pub id: String,
+    /// Declared precision (`fp16`, `int4`), for the record only.
+    pub precision: Option<String>,
+    /// A `tokenizer.json`; without one, prompt lengths are estimates and output counts are the server's.
+    pub tokenizer: Option<PathBuf>,
+}
+
+/// Something under test: an endpoint, its dialect, and what is declared about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    /// Its name in the plan.
+    pub name: String,
+    /// Its wire protocol.
+    pub dialect: Dialect,
+    /// Base URL, `http://` or `https://`, host, optional port, optional path.
+    pub url: String,
+    /// Bearer key.
+    pub key: Option<SecretRef>,
+    /// Model name to send, where this platform knows it by another name than [`Model::id`].
+    pub model: Option<String>,
+    /// Further headers, name and value.
+    pub headers: Vec<(String, HeaderText)>,
+    /// Further top-level fields of every request body.
+    pub body: serde_json::Map<String, serde_json::Value>,
+    /// Whether connections are kept.
+    pub connection: ConnectionPolicy,
+    /// Certificate authorities to trust instead of the system's (PEM file).
+    pub ca: Option<PathBuf>,
+    /// How output length is held to the target.
+    pub length_control: LengthControl,
+    /// Longest a request may take, from its sending to its end.
+    pub request_timeout: Nanos,
+    /// What the user says about it: engine, version, gpu, gpus, batching, region, ... For the record only.
+    pub declares: BTreeMap<String, String>,
+}
+
+/// A header's value: plain, or a secret by reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderText {
+    /// Not secret.
+    Plain(String),
+    /// From the environment.
+    Secret(SecretRef),
+}
+
+/// A secret and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretRef {
+    /// Name of the environment variable; what a saved plan shows as `${NAME}`.
+    pub variable: String,
+    /// The value.
+    pub value: Secret,
+}
+
+/// A wire protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// `POST …/v1/chat/completions`.
+    OpenaiChat,
+    /// `POST …/v1/completions`.
+    OpenaiCompletions,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::OpenaiChat, Self::OpenaiCompletions];
+
+    /// As written in a plan.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenaiChat => "openai-chat",
+            Self::OpenaiCompletions => "openai-completions",
+        }
+    }
+}
+
+/// Whether connections are kept between requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionPolicy {
+    /// Kept and used again.
+    #[default]
+    KeepAlive,
+    /// A new connection for every request.
+    PerRequest,
+}
+
+/// How output length is held to the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LengthControl {
+    /// Ask the platform before the run which of the others it accepts and obeys.
+    #[default]
+    Auto,
+    /// `ignore_eos: true` with `max_tokens`.
+    IgnoreEos,
+    /// `min_tokens` with `max_tokens`.
+    MinTokens,
+    /// `max_tokens` alone: the model may stop earlier.
+    Natural,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Its name in the plan.
+    pub name: String,
+    /// Input tokens per request; at least 1.
+    pub input: Tokens,
+    /// Output tokens per request; at least 1.
+    pub output: Tokens,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+}
+
+/// One entry of `load`: a sweep over levels, each held the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The levels, in the order given.
+    pub levels: Vec<Level>,
+    /// How long each is held.
+    pub hold: Hold,
+}
+
+/// One load level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Level {
+    /// Open loop: arrivals do not wait for answers.
+    Rate {
+        /// Mean arrivals per second.
+        rate: RatePerSec,
+        /// How arrivals are spaced.
+        arrival: Arrival,
+    },
+    /// Closed loop: so many requests in flight at any moment; at least 1.
+    Concurrency(u32),
+}
+
+/// How open-loop arrivals are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// Equal gaps.
+    #[default]
+    Constant,
+    /// Exponential gaps.
+    Poisson,
+}
+
+/// How long a level is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Sent and recorded before the measured window, left out of every figure.
+    pub warm_up: Nanos,
+    /// The measured window lasts at least this long …
+    pub at_least: Nanos,
+    /// … and until so many requests were intended in it (open loop) or ended in it (closed loop) …
+    pub min_samples: u64,
+    /// … but no longer than this.
+    pub at_most: Nanos,
+    /// How long to wait for open requests after the window; what is still open then is cut.
+    pub drain: Nanos,
+}
+
+/// Latency limits and the share of requests that must meet all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slo {
+    /// Its name in the plan.
+    pub name: String,
+    /// Limit on TTFT.
+    pub ttft: Option<Nanos>,
+    /// Limit on TPOT.
+    pub tpot: Option<Nanos>,
+    /// Limit on end-to-end latency.
+    pub e2e: Option<Nanos>,
+    /// Share of offered requests that must meet every limit.
+    pub share: Share,
+}
+
+/// One point: one platform, one workload, one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Index into [`Plan::platforms`].
+    pub platform: usize,
+    /// Index into [`Plan::workloads`].
+    pub workload: usize,
+    /// The level.
+    pub level: Level,
+    /// How long it is held.
+    pub hold: Hold,
+}
+
+impl Plan {
+    /// The points in the order in which they are measured: platform by platform, workload by workload, load by load,
+    /// level by level. A point's index in this list names it everywhere else.
+    pub fn points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for platform in 0..self.platforms.len() {
+            for workload in 0..self.workloads.len() {
+                for load in &self.loads {
+                    points.extend(load.levels.iter().map(|&level| Point {
+                        platform,
+                        workload,
+                        level,
+                        hold: load.hold,
+                    }));
+                }
+            }
+        }
+        points
+    }
+}

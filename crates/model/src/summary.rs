@@ -1,0 +1,409 @@
+//! `summary.json`: per point, everything a report shows. `kneepoint run --json` prints the same.
+//!
+//! The unit ends every quantity's name; what is undefined is `null`, never 0. The definitions behind the names are
+//! in `docs/metrics.md` and versioned by [`Summary::metrics`].
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Value of [`Summary::format`].
+pub const FORMAT: &str = "kneepoint.summary/1";
+/// Version of the metric definitions.
+pub const METRICS_VERSION: u32 = 1;
+
+/// The summary of one bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// `kneepoint.summary/1`.
+    pub format: String,
+    /// Version of the metric definitions.
+    pub metrics: u32,
+    /// `true` if any platform was a simulated one.
+    pub simulated: bool,
+    /// The run.
+    pub run: RunSummary,
+    /// One entry a measured point, in the order of the plan.
+    pub points: Vec<PointSummary>,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
+    /// The plan's name.
+    pub name: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// The seed.
+    pub seed: u64,
+    /// How the run ended.
+    pub status: crate::bundle::RunStatus,
+    /// Points in the plan; more than `points` has entries if the run did not get to all of them.
+    pub points_planned: usize,
+    /// What the journal lost, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<crate::bundle::Loss>,
+}
+
+/// One measured point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointSummary {
+    /// Index of the point in the plan.
+    pub point: u32,
+    /// Name of the platform.
+    pub platform: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// `true` if this platform is a simulated one.
+    pub simulated: bool,
+    /// The level.
+    pub load: LoadSummary,
+    /// Length of the measured window, seconds.
+    pub window_s: f64,
+    /// Start of the measured window, seconds since the start of the run.
+    pub window_start_s: f64,
+    /// `true` if the figures of this point can be relied on.
+    pub valid: bool,
+    /// Why not, or what to bear in mind.
+    pub reasons: Vec<Reason>,
+    /// `true` if arrivals never waited for answers; `null` in a closed loop, where they do by design.
+    pub open_loop: Option<bool>,
+    /// Requests by outcome.
+    pub requests: RequestCounts,
+    /// TTFT from the intended instant, ms.
+    pub ttft_ms: Distribution,
+    /// TTFT from the sent instant, ms.
+    pub ttft_sent_ms: Distribution,
+    /// Time to the first answer token, ms; present where reasoning came before an answer.
+    pub ttfa_ms: Distribution,
+    /// Time per output token after the first event, ms.
+    pub tpot_ms: Distribution,
+    /// Gaps between token-bearing events, pooled over requests, ms.
+    pub icl_ms: Distribution,
+    /// Gaps per token, pooled, ms; only of answers that told how many tokens each event held.
+    pub itl_ms: Distribution,
+    /// End-to-end latency from the intended instant to the last token, ms.
+    pub e2e_ms: Distribution,
+    /// End-to-end latency from the sent instant, ms.
+    pub e2e_sent_ms: Distribution,
+    /// Intended instant to the end of the answer, ms.
+    pub response_ms: Distribution,
+    /// Output speed of one stream, tokens/s (1 ÷ TPOT).
+    pub output_speed_tok_s: Distribution,
+    /// New connections: TCP connect, ms.
+    pub tcp_connect_ms: Distribution,
+    /// New connections: TLS handshake, ms.
+    pub tls_handshake_ms: Distribution,
+    /// TTFT where a failed request counts as infinitely late: what an SLO is judged by.
+    pub ttft_with_failures_ms: WithFailures,
+    /// End-to-end latency where a failed request counts as infinitely late.
+    pub e2e_with_failures_ms: WithFailures,
+    /// Input tokens per successful request.
+    pub input_tokens: TokenSummary,
+    /// Output tokens per successful request.
+    pub output_tokens: TokenSummary,
+    /// Throughput.
+    pub throughput: Throughput,
+    /// Per SLO of the plan.
+    pub slo: BTreeMap<String, SloSummary>,
+    /// The client as an instrument.
+    pub client: ClientSummary,
+    /// Share of successful answers that came as a stream of more than one event.
+    pub streamed_share: Option<f64>,
+    /// Quantile functions for charts: value at each percent from 0 to 100.
+    pub quantiles: QuantileCurves,
+    /// The point second by second, from the start of its warm-up.
+    pub series: Vec<SeriesPoint>,
+}
+
+/// The load level: exactly one of the two is set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadSummary {
+    /// Scheduled arrivals per second (open loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_rps: Option<f64>,
+    /// Arrival process (open loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<crate::plan::Arrival>,
+    /// Requests in flight (closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+}
+
+/// How bad a reason is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The point is not valid.
+    Invalid,
+    /// The point stands, but the reader must know.
+    Warning,
+}
+
+/// Why a point is not valid, or what to bear in mind. The words are the report's; here are code and figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// Which.
+    pub code: ReasonCode,
+    /// How bad.
+    pub severity: Severity,
+    /// The observed figure the judgement rests on, in the unit the code's documentation names.
+    pub observed: Option<f64>,
+    /// The limit it was held against, same unit.
+    pub limit: Option<f64>,
+}
+
+/// The validity reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonCode {
+    /// No request succeeded. Observed: failed requests.
+    NoSuccess,
+    /// Fewer samples than `min_samples`. Observed: samples.
+    TooFewSamples,
+    /// The client dispatched late. Observed: p99 of schedule lag, ms.
+    ClientLate,
+    /// The client's busiest thread was short of CPU. Observed: its CPU share.
+    ClientBusy,
+    /// Too many requests failed. Observed: share.
+    ErrorRate,
+    /// The run was stopped inside this point. Observed: measured seconds.
+    Interrupted,
+    /// The journal lost records of this point. Observed: bytes.
+    RecordsLost,
+    /// More requests were waiting at the end of the window than at its start, beyond chance: percentiles depend on how
+    /// long the point was held. Observed: growth, requests per second.
+    BacklogGrowing,
+    /// Little's law does not hold within the limit. Observed: relative deviation.
+    LittlesLaw,
+    /// Achieved rate is below the scheduled one. Observed: share achieved.
+    RateNotKept,
+    /// The server counts other input lengths than the plan wanted. Observed: relative deviation of the mean.
+    InputLength,
+    /// Delivered output length differs from the target. Observed: relative deviation of the mean.
+    OutputLength,
+    /// Server and tokenizer disagree on output tokens. Observed: relative deviation of the mean.
+    TokenCountsDisagree,
+    /// Answers came in one piece although a stream was asked for. Observed: share.
+    PseudoStreaming,
+    /// Prompt tokens were served from a cache. Observed: share.
+    CachedPrompts,
+    /// Successful answers with tokens but no visible output. Observed: share.
+    InvisibleOutput,
+    /// Nobody counted the output tokens: neither the server nor a tokenizer. Observed: share of answers.
+    NoTokenCount,
+    /// Requests still open at the end of the drain. Observed: requests.
+    Cut,
+    /// Malformed or unknown events in the answers. Observed: events.
+    Oddities,
+}
+
+/// Requests intended in the measured window, by outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestCounts {
+    /// Intended in the window.
+    pub scheduled: u64,
+    /// Of those, put on the wire.
+    pub sent: u64,
+    /// Complete answers.
+    pub ok: u64,
+    /// Failures by kind ([`crate::failure::FailureKind::code`]).
+    pub failed: BTreeMap<String, u64>,
+    /// Failures by side.
+    pub failed_by_side: BTreeMap<String, u64>,
+    /// One message of each kind, as the server or the system put it.
+    pub failure_examples: BTreeMap<String, String>,
+    /// Still open at the end of the drain.
+    pub cut: u64,
+    /// Dispatched later than the lag limit after their intended instant.
+    pub late: u64,
+    /// Scheduled but not dispatched before the run was stopped.
+    pub unsent: u64,
+    /// Requests of the warm-up, all outcomes; in no other figure.
+    pub warm_up: u64,
+    /// Sent on a new connection.
+    pub new_connections: u64,
+}
+
+/// A distribution over successful requests. All values are `null` where `n` is 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// Samples.
+    pub n: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation (n − 1); `null` under two samples.
+    pub sd: Option<f64>,
+    /// Smallest.
+    pub min: Option<f64>,
+    /// Median, nearest rank.
+    pub p50: Option<f64>,
+    /// 90th percentile, nearest rank.
+    pub p90: Option<f64>,
+    /// 95th percentile, nearest rank.
+    pub p95: Option<f64>,
+    /// 99th percentile, nearest rank.
+    pub p99: Option<f64>,
+    /// 99.9th percentile, nearest rank.
+    pub p999: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+    /// 95% order-statistic interval of each percentile shown.
+    pub ci95: BTreeMap<String, Interval>,
+    /// Percentiles refused because `n` cannot support them, with the `n` that could.
+    pub too_few: BTreeMap<String, u64>,
+}
+
+/// An interval; a side without a bound is `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval(
+    /// Lower bound.
+    pub Option<f64>,
+    /// Upper bound.
+    pub Option<f64>,
+);
+
+/// Percentiles in which a failed request counts as infinitely late.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WithFailures {
+    /// Requests judged: successes and failures; cut ones are left out.
+    pub n: u64,
+    /// Median.
+    pub p50: Ranked,
+    /// 90th percentile.
+    pub p90: Ranked,
+    /// 95th percentile.
+    pub p95: Ranked,
+    /// 99th percentile.
+    pub p99: Ranked,
+}
+
+/// A percentile that may fall on a failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranked {
+    /// A latency, ms.
+    Value(f64),
+    /// It falls on a failed request: there is no such latency.
+    Failed,
+    /// `n` cannot support it.
+    #[default]
+    TooFew,
+}
+
+/// Token counts per successful request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenSummary {
+    /// The target in the plan.
+    pub target: u64,
+    /// Mean by the reference tokenizer.
+    pub local_mean: Option<f64>,
+    /// Mean by the server.
+    pub server_mean: Option<f64>,
+    /// Spread of the counts used (server's, else the tokenizer's).
+    pub used: Distribution,
+    /// Where the counts used came from: `server`, `tokenizer`, `mixed`, or `null` where nobody counted.
+    pub source: Option<String>,
+    /// Share served from a prompt cache (input) or spent on reasoning (output), where the server said so.
+    pub cached_or_reasoning_share: Option<f64>,
+}
+
+/// Throughput in the measured window: completed in it ÷ its length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    /// Successful requests completed per second.
+    pub req_s: f64,
+    /// Requests scheduled per second; `null` in a closed loop.
+    pub scheduled_req_s: Option<f64>,
+    /// Requests sent per second.
+    pub sent_req_s: f64,
+    /// Output tokens of requests completed in the window, per second; `null` where nobody counted.
+    pub output_tok_s: Option<f64>,
+    /// Input and output tokens of the same, per second.
+    pub total_tok_s: Option<f64>,
+    /// Most output tokens in any one-second window.
+    pub max_output_tok_s: Option<f64>,
+    /// Standard deviation ÷ mean of output tokens per second over the seconds of the window.
+    pub stability: Option<f64>,
+    /// Mean number of requests in flight in the window.
+    pub in_flight_mean: f64,
+    /// Bytes sent per second.
+    pub sent_bytes_s: f64,
+    /// Bytes received per second.
+    pub received_bytes_s: f64,
+}
+
+/// One SLO at one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SloSummary {
+    /// Requests that met every limit.
+    pub good: u64,
+    /// Requests judged: successes and failures; cut ones are left out.
+    pub offered: u64,
+    /// Good requests per second.
+    pub goodput_rps: Option<f64>,
+    /// Good ÷ offered; `null` where the SLO cannot be evaluated.
+    pub attainment: Option<f64>,
+    /// Wilson interval of the attainment.
+    pub ci95: Option<Interval>,
+    /// The share the plan asks for.
+    pub share: f64,
+    /// `true` if the attainment reaches that share.
+    pub met: Option<bool>,
+}
+
+/// The client as an instrument.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientSummary {
+    /// Where arrival times come from: `kernel` or `read`.
+    pub clock: String,
+    /// Busiest worker thread's CPU time ÷ wall time.
+    pub cpu_share: Option<f64>,
+    /// Process CPU time ÷ (wall time × cores).
+    pub process_cpu_share: Option<f64>,
+    /// Dispatched − intended, ms.
+    pub schedule_lag_ms: Distribution,
+    /// Sent − intended, ms: schedule lag, plus connecting where a new connection was needed.
+    pub client_queue_ms: Distribution,
+    /// Read by the client − received by the kernel, ms, where the kernel tells.
+    pub kernel_to_user_ms: Distribution,
+}
+
+/// Quantile functions for charts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuantileCurves {
+    /// TTFT, ms.
+    pub ttft_ms: Vec<f64>,
+    /// TPOT, ms.
+    pub tpot_ms: Vec<f64>,
+    /// End-to-end latency, ms.
+    pub e2e_ms: Vec<f64>,
+}
+
+/// One second of a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesPoint {
+    /// Start of the second, seconds since the start of the point.
+    pub t_s: f64,
+    /// `true` while in the measured window.
+    pub measured: bool,
+    /// Requests intended.
+    pub scheduled: u64,
+    /// Requests sent.
+    pub sent: u64,
+    /// Requests completed.
+    pub ok: u64,
+    /// Requests failed.
+    pub failed: u64,
+    /// In flight at the end of the second.
+    pub in_flight: u64,
+    /// Output tokens that arrived (each answer's tokens spread over its events).
+    pub output_tok: Option<f64>,
+    /// Median TTFT of the requests intended in this second, ms.
+    pub ttft_p50_ms: Option<f64>,
+    /// Largest TTFT of the requests intended in this second, ms.
+    pub ttft_max_ms: Option<f64>,
+    /// Median end-to-end latency of the requests intended in this second, ms.
+    pub e2e_p50_ms: Option<f64>,
+}

@@ -1,0 +1,1 @@
+//! What people read: HTML, Markdown, charts, in English and Chinese

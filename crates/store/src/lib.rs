@@ -1,0 +1,1 @@
+//! Bundles on a local disk: opened, read, and told what was lost

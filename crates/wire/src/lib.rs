@@ -1,0 +1,1 @@
+//! How one request crosses the wire: HTTP/1.1, TLS, SSE and a file per dialect

@@ -1,0 +1,1 @@
+//! Plan and seed in, prompts and a schedule of arrivals out
