@@ -351,6 +351,15 @@ pub struct SloSummary {
     pub share: f64,
     /// `true` if the attainment reaches that share.
     pub met: Option<bool>,
+    /// The SLO's limit on TTFT, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_limit_ms: Option<f64>,
+    /// The SLO's limit on TPOT, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot_limit_ms: Option<f64>,
+    /// The SLO's limit on end-to-end latency, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub e2e_limit_ms: Option<f64>,
 }
 
 /// The client as an instrument.
