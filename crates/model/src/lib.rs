@@ -16,6 +16,6 @@ pub mod units;
 pub use failure::{Failure, FailureKind, FailurePoint, Side};
 pub use plan::Plan;
 pub use record::Record;
-pub use request::{Prompt, RequestSource};
+pub use request::{PointSchedule, Prompt, RequestSource};
 pub use secret::Secret;
 pub use units::{Nanos, RatePerSec, Share, Tokens};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::units::Tokens;
+use crate::units::{Nanos, Tokens};
 
 /// One prompt and the lengths asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,20 @@ pub struct Prompt {
     pub output: Tokens,
 }
 
+/// When the requests of one open-loop point are to be sent, materialised before the point begins.
+///
+/// All offsets count from the start of the point, which is the start of its warm-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointSchedule {
+    /// One offset a request, ascending (equal offsets may occur), all below `window_end`. Warm-up included: the
+    /// position in this list is the request's index.
+    pub arrivals: Vec<Nanos>,
+    /// Where the measured window begins: arrivals before it are warm-up.
+    pub window_start: Nanos,
+    /// Where it ends; the window is `window_start ≤ t < window_end`.
+    pub window_end: Nanos,
+}
+
 /// Where requests come from. Same plan and seed: same prompts, on any machine, in any order of asking.
 pub trait RequestSource: Send + Sync {
     /// The prompt of the `index`-th request of a point (warm-up included, counted from 0).
@@ -26,4 +40,10 @@ pub trait RequestSource: Send + Sync {
 
     /// How many tokens `text` has by the reference tokenizer, without special tokens; `None` without one.
     fn count(&self, text: &str) -> Option<Tokens>;
+
+    /// The arrivals of an open-loop point; `None` for a closed-loop one, whose requests follow each other.
+    ///
+    /// `point` is the index in [`crate::plan::Plan::points`]. Must be a pure function of its argument; it is called
+    /// once, before the point begins.
+    fn schedule(&self, point: usize) -> Option<PointSchedule>;
 }
