@@ -44,7 +44,7 @@ need() {
 ours() {
   local pid
   pid=$(cat "$1" 2>/dev/null) || return 1
-  [[ -n $pid ]] && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$here/llamacpp_serve.py"
+  [[ -n $pid ]] && { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF "$here/llamacpp_serve.py"
 }
 
 answers() { curl -sf --max-time 5 "$1/health" >/dev/null 2>&1; }
@@ -134,9 +134,12 @@ start() {
     setsid "$python" "$here/llamacpp_serve.py" "$model" "$port" "$slots" "${CTX:-2048}" "$threads" "$alias" \
       >"$home/$port.log" 2>&1 </dev/null &
     echo $! >"$pidfile"
+    # A start that does not get to its end leaves nothing running.
+    trap "stop $port" EXIT
+    trap 'exit 130' INT TERM
   fi
   for _ in $(seq 1 480); do
-    if answers "$url"; then echo "$url"; return; fi
+    if answers "$url"; then trap - EXIT; echo "$url"; return; fi
     kill -0 "$(cat "$pidfile")" 2>/dev/null || { tail -20 "$home/$port.log" >&2; die "the server ended at its start"; }
     sleep 0.25
   done

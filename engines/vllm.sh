@@ -31,7 +31,7 @@ answers() { curl -sf --max-time 5 "$1/health" >/dev/null 2>&1; }
 ours() {
   local pid
   pid=$(cat "$1" 2>/dev/null) || return 1
-  [[ -n $pid ]] && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$home/venv/bin/vllm"
+  [[ -n $pid ]] && { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF "$home/venv/bin/vllm"
 }
 
 pip() {
