@@ -1,0 +1,99 @@
+//! A plan's requests: the [`RequestSource`] that `load` is given.
+//!
+//! Reads the tokenizer file and checks that every point has a schedule and every length can be made, so that nothing
+//! can go wrong once requests are sent.
+
+use kneepoint_model::plan::{Level, Plan, Point, Workload};
+use kneepoint_model::request::{PointSchedule, Prompt, RequestSource};
+use kneepoint_model::units::{Nanos, Tokens};
+
+use crate::arrivals::{self, ScheduleError};
+use crate::prompts::Prompts;
+use crate::tokenizer::{Tokenizer, TokenizerError};
+
+/// Why a plan has no requests.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The tokenizer file cannot be used.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The tokenizer splits even a single letter into more tokens than a workload's input may have.
+    #[error(
+        "workload '{workload}' asks for {wanted} input tokens, but the tokenizer makes at least {fewest} of any text"
+    )]
+    InputTooShort {
+        /// The workload's name.
+        workload: String,
+        /// What it asks for.
+        wanted: Tokens,
+        /// What there is.
+        fewest: Tokens,
+    },
+    /// A point has too many arrivals, or none to measure.
+    #[error("laying out the arrivals at {rate}/s for {hold}")]
+    Schedule {
+        /// Arrivals per second.
+        rate: f64,
+        /// The least length of the measured window.
+        hold: Nanos,
+        /// What is wrong.
+        source: ScheduleError,
+    },
+}
+
+/// Every request of a plan, made on demand.
+#[derive(Debug)]
+pub struct Source {
+    seed: u64,
+    points: Vec<Point>,
+    workloads: Vec<Workload>,
+    prompts: Prompts,
+}
+
+/// The requests of a plan. Loads its tokenizer, which takes up to a second for a large one.
+pub fn source(plan: &Plan) -> Result<Source, WorkloadError> {
+    let tokenizer = plan.model.tokenizer.as_deref().map(Tokenizer::load).transpose()?;
+    let points = plan.points();
+    let prompts = Prompts::new(plan.seed, points.len(), tokenizer);
+    let fewest = prompts.shortest();
+    if let Some(workload) = plan.workloads.iter().find(|workload| workload.input < fewest) {
+        return Err(WorkloadError::InputTooShort { workload: workload.name.clone(), wanted: workload.input, fewest });
+    }
+    for (index, point) in points.iter().enumerate() {
+        if let Level::Rate { rate, arrival } = point.level {
+            let arrivals = arrivals::schedule(rate, arrival, plan.seed, index as u64);
+            arrivals::extent(&point.hold, arrivals).map_err(|source| WorkloadError::Schedule {
+                rate: rate.get(),
+                hold: point.hold.at_least,
+                source,
+            })?;
+        }
+    }
+    Ok(Source { seed: plan.seed, points, workloads: plan.workloads.clone(), prompts })
+}
+
+impl RequestSource for Source {
+    /// # Panics
+    ///
+    /// If the plan has no such point.
+    fn prompt(&self, point: usize, index: u64) -> Prompt {
+        let workload = &self.workloads[self.points[point].workload];
+        let text = self.prompts.text(point, index, workload.input);
+        Prompt { text: text.text, target_input: workload.input, local_input: text.tokens, output: workload.output }
+    }
+
+    /// `None` also for a text that the tokenizer cannot encode.
+    fn count(&self, text: &str) -> Option<Tokens> {
+        self.prompts.tokenizer()?.count(text)
+    }
+
+    /// # Panics
+    ///
+    /// If the plan has no such point.
+    fn schedule(&self, point: usize) -> Option<PointSchedule> {
+        let Point { level, hold, .. } = &self.points[point];
+        let Level::Rate { rate, arrival } = *level else { return None };
+        let schedule = arrivals::open_loop(hold, rate, arrival, self.seed, point as u64);
+        Some(schedule.expect("invariant: `source` has laid out every schedule once"))
+    }
+}
