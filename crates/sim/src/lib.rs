@@ -5,4 +5,6 @@
 //! misunderstanding.
 
 pub mod engine;
+pub mod platform;
+pub mod profile;
 pub mod virtual_time;

@@ -5,6 +5,8 @@
 use kneepoint_model::Nanos;
 
 use crate::engine::{Engine, EngineConfig, Refusal, SequenceId, Step};
+use crate::platform::{FaultKind, Item, Pipeline, Refused, Request};
+use crate::profile::Profile;
 
 /// A request on its way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,72 @@ pub fn simulate_observed(
             completions[place_of(token.id)].tokens.push(now);
         }
         observe(now, &step);
+    }
+}
+
+/// What a client of a whole platform would see of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The request.
+    pub arrival: Arrival,
+    /// Start of the first step it took part in.
+    pub admitted: Option<Nanos>,
+    /// When each token arrives. Tokens of one event arrive together.
+    pub tokens: Vec<Nanos>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a request to a platform ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With its last token.
+    Complete,
+    /// It was not taken.
+    Refused(Refused),
+    /// It went wrong, as the profile wanted.
+    Fault(FaultKind),
+}
+
+impl Delivered {
+    /// Arrival to first token.
+    pub fn ttft(&self) -> Option<Nanos> {
+        self.tokens.first().and_then(|first| first.since(self.arrival.at))
+    }
+
+    /// Arrival to last token.
+    pub fn e2e(&self) -> Option<Nanos> {
+        self.tokens.last().and_then(|last| last.since(self.arrival.at))
+    }
+}
+
+/// Runs `arrivals`, which must be sorted by time, through a whole platform: replicas, queue, cold starts, network,
+/// tails and faults. The result has the order of `arrivals`.
+pub fn simulate_platform(profile: &Profile, arrivals: &[Arrival]) -> Vec<Delivered> {
+    let fresh =
+        |&arrival: &Arrival| Delivered { arrival, admitted: None, tokens: Vec::new(), ending: Ending::Complete };
+    let mut delivered: Vec<Delivered> = arrivals.iter().map(fresh).collect();
+    let mut platform = Pipeline::new(profile);
+    let mut upcoming = arrivals.iter().enumerate().peekable();
+    loop {
+        let arrival = upcoming.peek().map(|(_, arrival)| arrival.at);
+        let Some(now) = [arrival, platform.next()].into_iter().flatten().min() else { return delivered };
+        while let Some((place, arrival)) = upcoming.next_if(|(_, arrival)| arrival.at <= now) {
+            let request = Request { id: SequenceId(place as u64), prompt: arrival.prompt, output: arrival.output };
+            if let Err(refused) = platform.submit(arrival.at, request) {
+                delivered[place].ending = Ending::Refused(refused);
+            }
+        }
+        platform.advance(now);
+        while let Some((at, id, item)) = platform.pop_due(now) {
+            let entry = &mut delivered[place_of(id)];
+            match item {
+                Item::Head => {}
+                Item::Admitted => entry.admitted = Some(at),
+                Item::Tokens { count, .. } => entry.tokens.extend((0..count).map(|_| at)),
+                Item::Fault(kind) => entry.ending = Ending::Fault(kind),
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use kneepoint_model::Nanos;
+use thiserror::Error;
 
 /// What a step costs: `a + b·D + c·T + d·K`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,27 @@ pub struct KvConfig {
     pub reservation: Reservation,
 }
 
+impl KvConfig {
+    /// Blocks that hold `tokens` tokens.
+    pub fn blocks_for(&self, tokens: u64) -> u64 {
+        tokens.div_ceil(self.block_tokens.get())
+    }
+}
+
+/// Why an engine does not take a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Prompt or output has no token.
+    #[error("a sequence needs at least one prompt token and one output token")]
+    Empty,
+    /// Prompt and output together exceed the whole KV cache, so the sequence could never finish.
+    #[error("{tokens} tokens do not fit the KV cache even when it is empty")]
+    NeverFits {
+        /// Prompt and output tokens.
+        tokens: u64,
+    },
+}
+
 /// Everything that decides an engine's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineConfig {
@@ -64,6 +86,16 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
+    /// Whether an engine takes a sequence of this size at all.
+    pub fn check(&self, prompt: u64, output: u64) -> Result<(), Refusal> {
+        if prompt == 0 || output == 0 {
+            return Err(Refusal::Empty);
+        }
+        let tokens = prompt.saturating_add(output);
+        let fits = self.kv.blocks.is_none_or(|total| self.kv.blocks_for(tokens) <= total.get());
+        if fits { Ok(()) } else { Err(Refusal::NeverFits { tokens }) }
+    }
+
     /// The highest request rate, per second, that requests of `prompt` and `output` tokens can be served at in the
     /// long run: `1 ÷ ((output − 1)·b + prompt·c)`, if neither seats nor KV blocks run out first.
     ///

@@ -16,12 +16,7 @@ impl KvPool {
 
     /// Blocks that hold `tokens` tokens.
     pub(super) fn blocks_for(&self, tokens: u64) -> u64 {
-        tokens.div_ceil(self.config.block_tokens.get())
-    }
-
-    /// `true` if an empty cache could hold `tokens`.
-    pub(super) fn could_hold(&self, tokens: u64) -> bool {
-        self.config.blocks.is_none_or(|total| self.blocks_for(tokens) <= total.get())
+        self.config.blocks_for(tokens)
     }
 
     /// Takes `blocks`, or none of them and says `false`.

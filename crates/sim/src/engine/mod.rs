@@ -18,5 +18,5 @@ mod config;
 mod kv;
 mod scheduler;
 
-pub use config::{EngineConfig, KvConfig, Reservation, StepCost};
-pub use scheduler::{Engine, Load, Refusal, SequenceId, Step, TokenOut};
+pub use config::{EngineConfig, KvConfig, Refusal, Reservation, StepCost};
+pub use scheduler::{Engine, Load, SequenceId, Step, TokenOut};

@@ -3,28 +3,13 @@
 use std::collections::VecDeque;
 
 use kneepoint_model::Nanos;
-use thiserror::Error;
 
-use super::config::{EngineConfig, Reservation};
+use super::config::{EngineConfig, Refusal, Reservation};
 use super::kv::KvPool;
 
 /// A caller's name for a sequence; the engine never compares two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceId(pub u64);
-
-/// Why an engine does not take a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// Prompt or output has no token.
-    #[error("a sequence needs at least one prompt token and one output token")]
-    Empty,
-    /// Prompt and output together exceed the whole KV cache, so the sequence could never finish.
-    #[error("{tokens} tokens do not fit the KV cache even when it is empty")]
-    NeverFits {
-        /// Prompt and output tokens.
-        tokens: u64,
-    },
-}
 
 /// What a step holds and how long it lasts. Returned when the step begins; its tokens come out when it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,13 +114,7 @@ impl Engine {
 
     /// Puts a sequence at the end of the queue.
     pub fn submit(&mut self, id: SequenceId, prompt: u64, output: u64) -> Result<(), Refusal> {
-        if prompt == 0 || output == 0 {
-            return Err(Refusal::Empty);
-        }
-        let tokens = prompt.saturating_add(output);
-        if !self.kv.could_hold(tokens) {
-            return Err(Refusal::NeverFits { tokens });
-        }
+        self.config.check(prompt, output)?;
         self.waiting.push_back(Sequence {
             id,
             prompt,
