@@ -12,6 +12,7 @@ pub mod request;
 pub mod secret;
 pub mod summary;
 pub mod units;
+pub mod yaml;
 
 pub use failure::{Failure, FailureKind, FailurePoint, Side};
 pub use plan::Plan;

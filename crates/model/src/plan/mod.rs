@@ -3,6 +3,12 @@
 //! A `PlanFile` holds the plan as typed; resolution turns it into a [`Plan`] and reports every problem at
 //! once. Nothing after that checks again or reads the environment.
 
+pub mod file;
+mod named;
+mod quantity;
+mod render;
+mod resolve;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -11,6 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Secret;
 use crate::units::{Nanos, RatePerSec, Share, Tokens};
+
+pub use file::{PlanFile, plan_schema};
+pub use named::Named;
+pub use resolve::{DEFAULT_SEED, ResolveContext, resolve, resolve_file};
 
 /// A resolved plan: every check is done, every default filled in. Made by resolution only.
 #[derive(Clone, Debug, PartialEq)]

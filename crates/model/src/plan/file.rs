@@ -1,0 +1,262 @@
+//! The plan as typed: what a YAML file or the command line says, before anything is checked.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::named::Named;
+use super::{Arrival, ConnectionPolicy, Dialect, LengthControl};
+
+/// The plan version that this build reads.
+pub const VERSION: u32 = 1;
+
+/// What to measure: platforms, workloads, load levels, latency limits.
+///
+/// Durations carry their unit (`500ms`, `2s`, `10m`, `1h30m`), shares are `99%` or `0.99`, and `${NAME}` stands for
+/// an environment variable, in `key` and `headers` only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Kneepoint plan")]
+pub struct PlanFile {
+    /// Version of the plan format: 1.
+    pub kneepoint: u32,
+    /// A short name, part of the bundle's folder name: letters, digits, `.`, `_`, `-`. Default: made of the model's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Fixes prompts, lengths and arrivals: equal seeds send equal requests at equal times. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The model under test.
+    pub model: ModelFile,
+    /// Where the model runs, by name: at least one platform.
+    #[schemars(extend("minProperties" = 1))]
+    pub platforms: Named<PlatformFile>,
+    /// What is sent, by name: at least one workload.
+    #[schemars(extend("minProperties" = 1))]
+    pub workloads: Named<WorkloadFile>,
+    /// When it is sent: at least one sweep. Every platform and workload is measured at every level of every sweep.
+    #[schemars(extend("minItems" = 1))]
+    pub load: Vec<LoadFile>,
+    /// Latency limits (service level objectives), by name. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Named<SloFile>>,
+    /// The same as `slo`, for those who call it a service level agreement. Give one of the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla: Option<Named<SloFile>>,
+}
+
+/// The model under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Model")]
+pub struct ModelFile {
+    /// The name the platforms know it by, sent with every request.
+    pub id: String,
+    /// Its precision (`fp16`, `int4`), for the record only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<String>,
+    /// Its `tokenizer.json`; a relative path starts at the plan's folder. Without one, prompt lengths are estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+}
+
+/// Something under test: an endpoint, its protocol, and what is declared about it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Platform")]
+pub struct PlatformFile {
+    /// Its wire protocol. Default: openai-chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// Its address: `http://` or `https://`, host, and where needed port and path. No credentials, no `?query`.
+    #[schemars(extend("examples" = ["http://127.0.0.1:8000"]))]
+    pub url: String,
+    /// The API key, by reference to an environment variable: `${NAME}`. Sent as `Authorization: Bearer …`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("writeOnly" = true, "examples" = ["${API_KEY}"]))]
+    pub key: Option<String>,
+    /// The model's name on this platform, where it differs from the model's `id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Further request headers: plain text, or `${NAME}` for a whole value that is secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Named<HeaderFile>>,
+    /// Further top-level fields of every request body (`temperature: 0`), except those the tool sets itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Whether connections are kept between requests. Default: keep-alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionPolicy>,
+    /// Certificate authorities (a PEM file) to trust instead of the system's; a relative path starts at the plan's
+    /// folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// How the output length is held to the target. Default: auto, which asks the platform before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_control: Option<LengthControl>,
+    /// Longest a request may take, from its sending to its end. Default: 2m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2m"]))]
+    pub request_timeout: Option<String>,
+    /// What you say about it, for the record only: engine, version, gpu, gpus, batching, region, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declares: Option<Named<String>>,
+}
+
+/// A header's value; kept apart so that the schema can say that it must not be shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HeaderFile(pub String);
+
+impl JsonSchema for HeaderFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Header".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "writeOnly": true, "examples": ["${HEADER_VALUE}"]})
+    }
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Workload")]
+pub struct WorkloadFile {
+    /// Input tokens per request, at least 1.
+    pub input: u64,
+    /// Output tokens per request, at least 1.
+    pub output: u64,
+    /// Whether the answer is streamed. Default: true. Without streaming there is no TTFT and no TPOT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<bool>,
+}
+
+/// A sweep over load levels: either `rate` or `concurrency`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Load", extend("minProperties" = 1, "maxProperties" = 1))]
+pub struct LoadFile {
+    /// Open loop: requests are sent at their time, whether or not earlier ones were answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateFile>,
+    /// Closed loop: so many requests are in flight at any moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencyFile>,
+}
+
+/// An open-loop sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "RateLoad")]
+pub struct RateFile {
+    /// Requests per second, fractions allowed: `[0.5, 1, 2]`, or a range. `1..8` is every whole number when the ends
+    /// are whole and at most 16 apart; any other range doubles from its start and ends in its end (`1..100` is 1, 2, 4,
+    /// 8, 16, 32, 64, 100).
+    pub sweep: Sweep<f64>,
+    /// How the requests are spaced. Default: constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<Arrival>,
+    /// How long each level is held.
+    #[serde(flatten)]
+    pub hold: HoldFile,
+}
+
+/// A closed-loop sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ConcurrencyLoad")]
+pub struct ConcurrencyFile {
+    /// Requests in flight: `[1, 4, 16]`, or a range. `1..8` is every whole number when the ends are at most 16 apart;
+    /// any other range doubles from its start and ends in its end (`1..100` is 1, 2, 4, 8, 16, 32, 64, 100).
+    pub sweep: Sweep<u32>,
+    /// How long each level is held.
+    #[serde(flatten)]
+    pub hold: HoldFile,
+}
+
+/// How long each level is held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Hold")]
+pub struct HoldFile {
+    /// The measured window lasts at least this long. Default: 1m.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "for")]
+    #[schemars(extend("examples" = ["10m"]))]
+    pub at_least: Option<String>,
+    /// The window goes on until it holds so many requests. Default: 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_samples: Option<u64>,
+    /// Load before the window, left out of every figure. Default: 5s. `0s` for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["5s"]))]
+    pub warm_up: Option<String>,
+    /// How long to wait after the window for requests still open; what is open then is cut. Default: the longest
+    /// `request_timeout` of the platforms, so that none is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["30s"]))]
+    pub drain: Option<String>,
+    /// The window never lasts longer than this. Default: 10 times `for`, or longer where the lowest rate of the sweep
+    /// needs longer for `min_samples`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["30m"]))]
+    pub at_most: Option<String>,
+}
+
+/// Latency limits and the share of requests that must meet all of them: at least one limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Slo")]
+pub struct SloFile {
+    /// Longest time to first token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["500ms"]))]
+    pub ttft: Option<String>,
+    /// Longest time per output token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["40ms"]))]
+    pub tpot: Option<String>,
+    /// Longest end-to-end latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2s"]))]
+    pub e2e: Option<String>,
+    /// Share of all offered requests that must meet every limit. Default: 99%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareText>,
+}
+
+/// A share as typed: `99%` or `0.99`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShareText(pub String);
+
+impl JsonSchema for ShareText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Share".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"], "examples": ["99%"]})
+    }
+}
+
+/// The levels of a sweep: a list, or a range such as `1..8`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Sweep<T> {
+    /// One level, or a range.
+    Range(String),
+    /// The levels.
+    List(Vec<T>),
+}
+
+impl<T: JsonSchema> JsonSchema for Sweep<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("SweepOf_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let item = generator.subschema_for::<T>();
+        json_schema!({"type": ["string", "number", "array"], "items": item, "minItems": 1, "examples": ["1..8"]})
+    }
+}
+
+/// The JSON Schema of a plan.
+pub fn plan_schema() -> serde_json::Value {
+    schemars::schema_for!(PlanFile).to_value()
+}

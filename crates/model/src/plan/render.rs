@@ -1,0 +1,124 @@
+//! A resolved plan as YAML that resolves to the same plan again. Secrets stay references.
+
+use super::file::{
+    ConcurrencyFile, HeaderFile, HoldFile, LoadFile, ModelFile, PlanFile, PlatformFile, RateFile, ShareText, SloFile,
+    Sweep, VERSION, WorkloadFile,
+};
+use super::quantity::share_text;
+use super::{HeaderText, Hold, Level, Load, Plan, Platform, SecretRef, Slo};
+use crate::units::Nanos;
+use crate::yaml;
+
+impl Plan {
+    /// The plan as resolved, every default spelled out, as YAML.
+    ///
+    /// It resolves to the same plan where the same environment variables are set. Paths are written as resolved: they
+    /// hold anywhere if the plan was resolved against an absolute folder.
+    pub fn to_yaml(&self) -> String {
+        let value = serde_json::to_value(self.to_file()).expect("invariant: a plan has string keys and finite numbers");
+        yaml::to_string(&value)
+    }
+
+    /// The plan as resolved, in the form in which it is typed.
+    pub fn to_file(&self) -> PlanFile {
+        PlanFile {
+            kneepoint: VERSION,
+            name: Some(self.name.clone()),
+            seed: Some(self.seed),
+            model: ModelFile {
+                id: self.model.id.clone(),
+                precision: self.model.precision.clone(),
+                tokenizer: self.model.tokenizer.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            },
+            platforms: self.platforms.iter().map(|p| (p.name.clone(), platform(p))).collect(),
+            workloads: self.workloads.iter().map(|w| (w.name.clone(), workload(w))).collect(),
+            load: self.loads.iter().flat_map(load).collect(),
+            slo: (!self.slos.is_empty()).then(|| self.slos.iter().map(|s| (s.name.clone(), slo(s))).collect()),
+            sla: None,
+        }
+    }
+}
+
+fn reference(secret: &SecretRef) -> String {
+    format!("${{{}}}", secret.variable)
+}
+
+fn text(duration: Nanos) -> Option<String> {
+    Some(duration.to_string())
+}
+
+fn platform(platform: &Platform) -> PlatformFile {
+    let header = |(name, value): &(String, HeaderText)| {
+        let text = match value {
+            HeaderText::Plain(text) => text.clone(),
+            HeaderText::Secret(secret) => reference(secret),
+        };
+        (name.clone(), HeaderFile(text))
+    };
+    PlatformFile {
+        dialect: Some(platform.dialect),
+        url: platform.url.clone(),
+        key: platform.key.as_ref().map(reference),
+        model: platform.model.clone(),
+        headers: (!platform.headers.is_empty()).then(|| platform.headers.iter().map(header).collect()),
+        body: (!platform.body.is_empty()).then(|| platform.body.clone()),
+        connection: Some(platform.connection),
+        ca: platform.ca.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        length_control: Some(platform.length_control),
+        request_timeout: text(platform.request_timeout),
+        declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
+    }
+}
+
+fn workload(workload: &super::Workload) -> WorkloadFile {
+    WorkloadFile { input: workload.input.0, output: workload.output.0, stream: Some(workload.stream) }
+}
+
+/// One entry for each run of levels of one kind; a resolved load has one kind only.
+fn load(load: &Load) -> Vec<LoadFile> {
+    let kind = |level: &Level| match level {
+        Level::Rate { arrival, .. } => Some(*arrival),
+        Level::Concurrency(_) => None,
+    };
+    let alike = |levels: &[Level]| {
+        let rates = levels.iter().filter_map(|level| match level {
+            Level::Rate { rate, .. } => Some(rate.get()),
+            Level::Concurrency(_) => None,
+        });
+        let concurrencies = levels.iter().filter_map(|level| match level {
+            Level::Concurrency(concurrency) => Some(*concurrency),
+            Level::Rate { .. } => None,
+        });
+        let hold = hold(&load.hold);
+        match levels.first().and_then(kind) {
+            Some(arrival) => LoadFile {
+                rate: Some(RateFile { sweep: Sweep::List(rates.collect()), arrival: Some(arrival), hold }),
+                concurrency: None,
+            },
+            None => LoadFile {
+                rate: None,
+                concurrency: Some(ConcurrencyFile { sweep: Sweep::List(concurrencies.collect()), hold }),
+            },
+        }
+    };
+    load.levels.chunk_by(|a, b| kind(a) == kind(b)).map(alike).collect()
+}
+
+fn hold(hold: &Hold) -> HoldFile {
+    HoldFile {
+        at_least: text(hold.at_least),
+        min_samples: Some(hold.min_samples),
+        warm_up: text(hold.warm_up),
+        drain: text(hold.drain),
+        at_most: text(hold.at_most),
+    }
+}
+
+fn slo(slo: &Slo) -> SloFile {
+    SloFile {
+        ttft: slo.ttft.and_then(text),
+        tpot: slo.tpot.and_then(text),
+        e2e: slo.e2e.and_then(text),
+        share: Some(ShareText(share_text(slo.share))),
+    }
+}

@@ -1,0 +1,234 @@
+//! Resolution of workloads, load levels and latency limits.
+
+use super::super::file::{ConcurrencyFile, HoldFile, LoadFile, PlanFile, RateFile, SloFile, Sweep, WorkloadFile};
+use super::super::named::Named;
+use super::super::quantity;
+use super::super::{Hold, Level, Load, Slo, Workload};
+use super::Resolver;
+use crate::units::{Nanos, RatePerSec, Share, Tokens};
+use crate::yaml::{Part, Path, Problem};
+
+const DEFAULT_WINDOW: Nanos = Nanos::from_secs(60);
+const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
+const DEFAULT_MIN_SAMPLES: u64 = 100;
+/// `at_most` is so many times `for` where the plan does not say.
+const AT_MOST_FACTOR: u64 = 10;
+const DEFAULT_SHARE: f64 = 0.99;
+
+const DAY: Nanos = Nanos::from_secs(24 * 3600);
+const WEEK: Nanos = Nanos::from_secs(7 * 24 * 3600);
+const MOST_TOKENS: u64 = 10_000_000;
+const MOST_SAMPLES: u64 = 1_000_000_000;
+const MOST_LEVELS: usize = 256;
+/// Requests per second: one a day to a hundred thousand.
+const RATES: (f64, f64) = (1.0 / 86_400.0, 100_000.0);
+const CONCURRENCIES: (f64, f64) = (1.0, 100_000.0);
+
+impl Resolver<'_> {
+    pub(super) fn workloads(&mut self, workloads: &Named<WorkloadFile>) -> Vec<Workload> {
+        let root = Path::ROOT.key("workloads");
+        self.names(&root, workloads, "workload");
+        let mut resolved = Vec::new();
+        for (name, workload) in workloads.iter() {
+            let path = root.key(name);
+            for (field, tokens) in [("input", workload.input), ("output", workload.output)] {
+                if !(1..=MOST_TOKENS).contains(&tokens) {
+                    let problem =
+                        Problem::new(path.key(field), format!("`{field}` of workload `{name}` is out of range"));
+                    self.add(problem.found(tokens.to_string()).expected(format!("from 1 to {MOST_TOKENS} tokens")));
+                }
+            }
+            resolved.push(Workload {
+                name: name.to_owned(),
+                input: Tokens(workload.input),
+                output: Tokens(workload.output),
+                stream: workload.stream.unwrap_or(true),
+            });
+        }
+        resolved
+    }
+
+    pub(super) fn loads(&mut self, loads: &[LoadFile], longest_timeout: Nanos) -> Vec<Load> {
+        let root = Path::ROOT.key("load");
+        if loads.is_empty() {
+            self.add_key(Problem::new(root.clone(), "`load` is empty").expected("at least one sweep"));
+        }
+        let resolve = |(i, load): (usize, &LoadFile)| {
+            let path = root.index(i);
+            match (&load.rate, &load.concurrency) {
+                (Some(rate), None) => Some(self.rate(&path.key("rate"), rate, longest_timeout)),
+                (None, Some(concurrency)) => {
+                    Some(self.concurrency(&path.key("concurrency"), concurrency, longest_timeout))
+                }
+                (None, None) => {
+                    self.add(Problem::new(path, "a load without levels").expected("`rate` or `concurrency`"));
+                    None
+                }
+                (Some(_), Some(_)) => {
+                    let problem = Problem::new(path, "a load has both `rate` and `concurrency`");
+                    self.add(problem.expected("one of the two").hint("make two entries of it, each with its own dash"));
+                    None
+                }
+            }
+        };
+        loads.iter().enumerate().filter_map(resolve).collect()
+    }
+
+    fn rate(&mut self, path: &Path, load: &RateFile, longest_timeout: Nanos) -> Load {
+        let sweep = path.key("sweep");
+        let rates = self.levels(&sweep, &load.sweep, RATES, "requests per second");
+        let slowest = rates.iter().copied().reduce(f64::min);
+        let hold = self.hold(path, &load.hold, longest_timeout, slowest);
+        let arrival = load.arrival.unwrap_or_default();
+        if let Some(slowest) = slowest
+            && slowest * hold.at_most.as_secs_f64() < hold.min_samples as f64
+        {
+            let message = format!(
+                "at {slowest} requests per second a window of at most {} holds {} requests",
+                hold.at_most,
+                (slowest * hold.at_most.as_secs_f64()).floor()
+            );
+            let problem = Problem::new(path.key("min_samples"), message).found(hold.min_samples.to_string());
+            self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
+        }
+        let levels = rates.into_iter().filter_map(RatePerSec::new).map(|rate| Level::Rate { rate, arrival }).collect();
+        Load { levels, hold }
+    }
+
+    fn concurrency(&mut self, path: &Path, load: &ConcurrencyFile, longest_timeout: Nanos) -> Load {
+        let sweep = path.key("sweep");
+        let levels = self.levels(&sweep, &load.sweep, CONCURRENCIES, "requests in flight");
+        if let Some(level) = levels.iter().find(|level| level.fract() != 0.0) {
+            let problem = Problem::new(sweep, "a concurrency that is no whole number");
+            self.add(problem.found(level.to_string()));
+        }
+        let hold = self.hold(path, &load.hold, longest_timeout, None);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole and within CONCURRENCIES, or a problem was added"
+        )]
+        let levels = levels.into_iter().map(|level| Level::Concurrency(level as u32)).collect();
+        Load { levels, hold }
+    }
+
+    /// The levels of a sweep: in range, and each once.
+    fn levels<T: Copy + Into<f64>>(
+        &mut self,
+        path: &Path,
+        sweep: &Sweep<T>,
+        range: (f64, f64),
+        unit: &str,
+    ) -> Vec<f64> {
+        let levels: Vec<f64> = match sweep {
+            Sweep::List(levels) => levels.iter().map(|&level| level.into()).collect(),
+            Sweep::Range(text) => match quantity::range(text) {
+                Ok(levels) => levels,
+                Err(refused) => {
+                    self.not_a_quantity(path, text, refused);
+                    return Vec::new();
+                }
+            },
+        };
+        if levels.is_empty() {
+            self.add(Problem::new(path.clone(), format!("`{path}` has no levels")).expected("at least one level"));
+        }
+        if levels.len() > MOST_LEVELS {
+            let problem = Problem::new(path.clone(), format!("`{path}` has too many levels"));
+            self.add(problem.found(levels.len().to_string()).expected(format!("at most {MOST_LEVELS}")));
+        }
+        let (least, most) = range;
+        for (i, &level) in levels.iter().enumerate() {
+            let at = if matches!(sweep, Sweep::List(_)) { path.index(i) } else { path.clone() };
+            if !(least..=most).contains(&level) {
+                let expected = if level > 0.0 && least < 1.0 && level < least {
+                    format!("{unit}, at least one a day")
+                } else if least < 1.0 {
+                    format!("{unit}, above 0 and at most {most}")
+                } else {
+                    format!("{unit}, from {least} to {most}")
+                };
+                let problem = Problem::new(at, format!("a level of `{path}` is out of range"));
+                self.add(problem.found(level.to_string()).expected(expected));
+            } else if levels[..i].iter().any(|earlier| earlier.to_bits() == level.to_bits()) {
+                let problem = Problem::new(at, format!("`{path}` has the level {level} twice"));
+                self.add(
+                    problem.hint("each level is measured once; make a second entry of `load` to measure it again"),
+                );
+            }
+        }
+        levels
+    }
+
+    /// How long a level is held. `slowest` is the lowest rate of an open-loop sweep: the window may by default grow
+    /// until even that gives the samples asked for.
+    fn hold(&mut self, path: &Path, hold: &HoldFile, longest_timeout: Nanos, slowest: Option<f64>) -> Hold {
+        let least = Nanos::from_millis(10);
+        let at_least = self.duration(&path.key("for"), hold.at_least.as_deref(), DEFAULT_WINDOW, (least, WEEK));
+        let warm_up = self.duration(&path.key("warm_up"), hold.warm_up.as_deref(), DEFAULT_WARM_UP, (Nanos::ZERO, DAY));
+        let drain = self.duration(&path.key("drain"), hold.drain.as_deref(), longest_timeout, (Nanos::ZERO, DAY));
+        let min_samples = hold.min_samples.unwrap_or(DEFAULT_MIN_SAMPLES);
+        if !(1..=MOST_SAMPLES).contains(&min_samples) {
+            let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
+            self.add(problem.found(min_samples.to_string()).expected(format!("from 1 to {MOST_SAMPLES}")));
+        }
+        let enough = slowest.map(|rate| Nanos::from_secs_f64((min_samples as f64 / rate).ceil() + 1.0));
+        let default_most = Nanos(at_least.0.saturating_mul(AT_MOST_FACTOR)).max(enough.unwrap_or_default()).min(WEEK);
+        let at_most = self.duration(&path.key("at_most"), hold.at_most.as_deref(), default_most, (least, WEEK));
+        if at_most < at_least {
+            let problem =
+                Problem::new(path.key("at_most"), format!("`at_most` is shorter than `for`, which is {at_least}"));
+            self.add(problem.found(at_most.to_string()));
+        }
+        if hold.warm_up.is_some() && warm_up > at_most && warm_up <= DAY {
+            let message = format!("the warm-up is longer than the longest window, which is {at_most}");
+            self.add(Problem::new(path.key("warm_up"), message).found(warm_up.to_string()));
+        }
+        Hold { warm_up, at_least, min_samples, at_most, drain }
+    }
+
+    pub(super) fn slos(&mut self, file: &PlanFile) -> Vec<Slo> {
+        let (key, slos) = match (&file.slo, &file.sla) {
+            (Some(slo), None) => ("slo", slo),
+            (None, Some(sla)) => ("sla", sla),
+            (None, None) => return Vec::new(),
+            (Some(slo), Some(_)) => {
+                let problem = Problem::new(Path::ROOT.key("sla"), "both `slo` and `sla` are given");
+                self.add_key(problem.hint("they mean the same: move everything into `slo`"));
+                ("slo", slo)
+            }
+        };
+        let root = Path::ROOT.key(key);
+        if !slos.0.is_empty() {
+            self.names(&root, slos, "limit");
+        }
+        slos.iter().map(|(name, slo)| self.slo(name, slo, &root.key(name))).collect()
+    }
+
+    fn slo(&mut self, name: &str, slo: &SloFile, path: &Path) -> Slo {
+        if slo.ttft.is_none() && slo.tpot.is_none() && slo.e2e.is_none() {
+            let problem = Problem::new(path.clone(), format!("`{path}` limits nothing"));
+            self.add_at(problem.expected("at least one of `ttft`, `tpot` and `e2e`"), Part::Key);
+        }
+        let mut limit = |field: &str, text: &Option<String>| {
+            let range = (Nanos(1), DAY);
+            text.as_deref().map(|text| self.duration(&path.key(field), Some(text), DAY, range))
+        };
+        let (ttft, tpot, e2e) = (limit("ttft", &slo.ttft), limit("tpot", &slo.tpot), limit("e2e", &slo.e2e));
+        if let (Some(ttft), Some(e2e)) = (ttft, e2e)
+            && ttft > e2e
+        {
+            let message = format!("the limit on TTFT is above that on end-to-end latency, which is {e2e}");
+            self.add(Problem::new(path.key("ttft"), message).found(ttft.to_string()));
+        }
+        let default = Share::new(DEFAULT_SHARE).expect("invariant: 0.99 is a share");
+        let share = match &slo.share {
+            None => default,
+            Some(text) => quantity::share(&text.0).unwrap_or_else(|refused| {
+                self.not_a_quantity(&path.key("share"), &text.0, refused);
+                default
+            }),
+        };
+        Slo { name: name.to_owned(), ttft, tpot, e2e, share }
+    }
+}

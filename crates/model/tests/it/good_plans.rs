@@ -1,0 +1,116 @@
+//! Plans that must resolve, and to what.
+
+use std::path::{Path, PathBuf};
+
+use kneepoint_model::plan::{
+    Arrival, ConnectionPolicy, Dialect, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext, resolve,
+};
+use kneepoint_model::units::{Nanos, RatePerSec};
+
+pub(crate) fn env(name: &str) -> Option<String> {
+    match name {
+        "VLLM_KEY" => Some("sk-very-secret".to_owned()),
+        "TENANT" => Some("tenant-7".to_owned()),
+        _ => None,
+    }
+}
+
+#[track_caller]
+pub(crate) fn good(text: &str) -> Plan {
+    let context = ResolveContext { base_dir: Path::new("/plans"), env: &env };
+    match resolve("plan.yaml", text, &context) {
+        Ok(plan) => plan,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+const SMALL: &str = "
+kneepoint: 1
+model: {id: org/tiny}
+platforms:
+  a: {url: 'http://127.0.0.1:8000'}
+workloads:
+  w: {input: 16, output: 8}
+load:
+  - concurrency: {sweep: [1]}
+";
+
+#[test]
+fn a_small_plan_gets_every_default() {
+    let plan = good(SMALL);
+    assert_eq!((plan.name.as_str(), plan.seed), ("tiny", 1));
+    let platform = &plan.platforms[0];
+    assert_eq!(platform.dialect, Dialect::OpenaiChat);
+    assert_eq!(platform.connection, ConnectionPolicy::KeepAlive);
+    assert_eq!(platform.length_control, LengthControl::Auto);
+    assert_eq!(platform.request_timeout, Nanos::from_secs(120));
+    assert!(plan.workloads[0].stream && plan.slos.is_empty());
+    assert_eq!(
+        plan.loads[0].hold,
+        Hold {
+            warm_up: Nanos::from_secs(5),
+            at_least: Nanos::from_secs(60),
+            min_samples: 100,
+            at_most: Nanos::from_secs(600),
+            drain: Nanos::from_secs(120),
+        }
+    );
+}
+
+#[test]
+fn everything_at_once() {
+    let plan = good(
+        r#"
+kneepoint: 1
+name: llama-q1
+seed: 42
+model: {id: meta-llama/Llama-3.1-70B-Instruct, precision: fp16, tokenizer: ./tokenizer.json}
+platforms:
+  vllm:
+    dialect: openai-completions
+    url: https://10.0.0.5:8000/v1
+    key: ${VLLM_KEY}
+    model: llama
+    headers: {X-Tenant: "${TENANT}", X-Trace: off}
+    body: {temperature: 0, stop: ["\n"], extra: {deep: [1, 2.5, true, null, "yes"]}}
+    connection: per-request
+    ca: /etc/ca.pem
+    length_control: min-tokens
+    request_timeout: 1m30s
+    declares: {engine: vllm, version: 1.10, gpu: A100-80GB, gpus: 2}
+workloads:
+  long: {input: 512, output: 256, stream: false}
+  short: {input: 1, output: 1}
+load:
+  - rate: {sweep: [0.5, 1, 2.25], arrival: poisson, for: 10m, min_samples: 250, drain: 0s}
+  - rate: {sweep: 1..3}
+  - concurrency: {sweep: 1..64, for: 2m, warm_up: 500ms, at_most: 4m}
+sla:
+  realtime: {ttft: 500ms, tpot: 40ms, share: 99.5%}
+  batch: {e2e: 5s, share: 0.9}
+"#,
+    );
+    let platform = &plan.platforms[0];
+    assert_eq!(plan.model.tokenizer, Some(PathBuf::from("/plans/./tokenizer.json")));
+    assert_eq!(platform.declares["version"], "1.10");
+    assert_eq!(platform.declares["gpus"], "2");
+    assert_eq!(platform.key.as_ref().map(|key| key.value.expose()), Some("sk-very-secret"));
+    assert!(matches!(&platform.headers[0].1, HeaderText::Secret(secret) if secret.variable == "TENANT"));
+    assert_eq!(platform.headers[1].1, HeaderText::Plain("off".to_owned()));
+    assert_eq!(
+        serde_json::Value::Object(platform.body.clone()),
+        serde_json::json!({"temperature": 0, "stop": ["\n"], "extra": {"deep": [1, 2.5, true, null, "yes"]}})
+    );
+    assert_eq!(plan.workloads.iter().map(|w| w.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);
+    let half = RatePerSec::new(0.5).expect("above zero");
+    assert_eq!(plan.loads[0].levels[0], Level::Rate { rate: half, arrival: Arrival::Poisson });
+    assert_eq!(plan.loads[1].levels.len(), 3);
+    let concurrencies: Vec<Level> = [1, 2, 4, 8, 16, 32, 64].map(Level::Concurrency).to_vec();
+    assert_eq!(plan.loads[2].levels, concurrencies);
+    assert_eq!(plan.slos[0].share.to_string(), "99.5%");
+    assert_eq!(plan.points().len(), 2 * (3 + 3 + 7));
+
+    let yaml = plan.to_yaml();
+    assert!(!yaml.contains("very-secret") && yaml.contains("${VLLM_KEY}"), "{yaml}");
+    assert_eq!(good(&yaml), plan, "{yaml}");
+}

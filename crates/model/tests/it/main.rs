@@ -1,0 +1,3 @@
+//! Tests of the model as other crates see it.
+
+mod good_plans;
