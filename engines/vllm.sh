@@ -18,7 +18,8 @@
 set -euo pipefail
 
 readonly VERSION=0.32.0
-readonly here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
 readonly home=${KNEEPOINT_ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/kneepoint-engines}/vllm
 readonly python=$home/venv/bin/python
 

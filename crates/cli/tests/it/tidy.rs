@@ -162,6 +162,17 @@ fn check_same_commands(english: &str, chinese: &str) -> Problems {
     problems
 }
 
+/// Every link of a document to a file of the tree leads somewhere.
+fn check_links(path: &str, markdown: &str, exists: impl Fn(&str) -> bool) -> Problems {
+    let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let targets = markdown.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let local = targets.filter(|target| !target.is_empty() && !target.contains("://"));
+    local
+        .filter(|target| !exists(&format!("{folder}{target}")))
+        .map(|target| format!("{path} links to {target}, which does not exist"))
+        .collect()
+}
+
 // What the checks are made of.
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -265,7 +276,10 @@ fn read(path: &str) -> String {
 /// Names and contents of the files directly in a folder.
 fn read_folder(path: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = entries
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_type().unwrap().is_file())
+        .map(|entry| entry.file_name().into_string().unwrap());
     let mut files: Vec<_> = names.map(|name| (name.clone(), read(&format!("{path}/{name}")))).collect();
     files.sort();
     files
@@ -349,6 +363,15 @@ fn dependencies_have_their_reasons() {
 #[test]
 fn both_readmes_show_the_same_commands() {
     assert_none(&check_same_commands(&read("README.md"), &read("README.zh-CN.md")));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut paths = vec!["README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let docs: Vec<String> = read_folder("docs").into_iter().map(|(name, _)| format!("docs/{name}")).collect();
+    paths.extend(docs.iter().map(String::as_str));
+    let exists = |path: &str| root().join(path).exists();
+    assert_none(&paths.iter().flat_map(|path| check_links(path, &read(path), exists)).collect());
 }
 
 // Each check can fail.
@@ -445,6 +468,15 @@ mod on_bad_input {
             "[workspace.dependencies]\nkneepoint-model = {}\nserde = \"1\"\n# c\ntoml = \"1\"\n\n[profile]\nx = 1\n";
         let expected = ["docs/decisions/ gives no reason for the dependency `toml`"];
         assert_eq!(check_reasons(manifest, "We use `serde`, and toml."), expected);
+    }
+
+    #[test]
+    fn links() {
+        let exists = |path: &str| path == "docs/metrics.md" || path == "docs/decisions/";
+        let good = "[a](metrics.md) [b](metrics.md#ttft) [c](decisions/) [d](https://example.com/x) [e](#here)";
+        assert_none(&check_links("docs/x.md", good, exists));
+        let expected = ["README.md links to metrics.md, which does not exist"];
+        assert_eq!(check_links("README.md", "[a](docs/metrics.md) [b](metrics.md)", exists), expected);
     }
 
     #[test]
