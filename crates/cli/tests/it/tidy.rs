@@ -124,7 +124,9 @@ fn check_decisions(files: &[(String, String)]) -> Problems {
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, content) in files {
         let number = name.split('-').next().unwrap_or_default();
-        let well_named = number.len() == 4 && number.bytes().all(|byte| byte.is_ascii_digit()) && name.ends_with(".md");
+        let well_named = number.len() == 4
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && Path::new(name).extension().is_some_and(|extension| extension == "md");
         if !well_named {
             problems.push(format!("docs/decisions/{name} is not called NNNN-words.md"));
             continue;
@@ -277,9 +279,9 @@ fn read(path: &str) -> String {
 fn read_folder(path: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     let names = entries
-        .map(|entry| entry.unwrap())
-        .filter(|entry| entry.file_type().unwrap().is_file())
-        .map(|entry| entry.file_name().into_string().unwrap());
+        .map(|entry| entry.expect("the folder can be read"))
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| entry.file_name().into_string().expect("names are UTF-8"));
     let mut files: Vec<_> = names.map(|name| (name.clone(), read(&format!("{path}/{name}")))).collect();
     files.sort();
     files
@@ -288,11 +290,12 @@ fn read_folder(path: &str) -> Vec<(String, String)> {
 /// Every `.rs` file below a folder, as a path from the root.
 fn rust_files(folder: &Path, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.map(|entry| entry.unwrap().path()) {
+    for path in entries.map(|entry| entry.expect("the folder can be read").path()) {
         if path.is_dir() && !path.ends_with("target") {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned());
+            let path = path.strip_prefix(root()).expect("the walk began at the root");
+            found.push(path.to_str().expect("names are UTF-8").to_owned());
         }
     }
 }
@@ -302,14 +305,14 @@ fn rust_files(folder: &Path, found: &mut Vec<String>) {
 fn metadata() -> Value {
     let run = |offline: &[&str]| {
         let arguments = ["metadata", "--locked", "--format-version", "1"];
-        Command::new(env!("CARGO")).args(arguments).args(offline).current_dir(root()).output().unwrap()
+        Command::new(env!("CARGO")).args(arguments).args(offline).current_dir(root()).output().expect("cargo runs")
     };
     let mut output = run(&["--offline"]);
     if !output.status.success() {
         output = run(&[]);
     }
     assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }
 
 #[track_caller]
