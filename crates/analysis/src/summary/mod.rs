@@ -1,0 +1,1 @@
+//! Records to summary: under construction in the next change.

@@ -1,0 +1,6 @@
+//! Tests of the analysis crate through its public interface.
+
+mod golden;
+mod golden_ranks;
+mod golden_series;
+mod golden_tokens;
