@@ -125,7 +125,7 @@ impl Prompts {
                 left = rest;
                 pieces.push(piece);
             }
-            sentence = pick(&vocabulary.shapes, random);
+            sentence = pick::<Vec<Slot>>(&vocabulary.shapes, random);
         }
         self.add_singles(pieces, left, random);
         // A text that breaks off in a sentence ends with a full stop where that costs the same as its last word.
