@@ -43,10 +43,6 @@ fn reference(secret: &SecretRef) -> String {
     format!("${{{}}}", secret.variable)
 }
 
-fn text(duration: Nanos) -> Option<String> {
-    Some(duration.to_string())
-}
-
 fn platform(platform: &Platform) -> PlatformFile {
     let header = |(name, value): &(String, HeaderText)| {
         let text = match value {
@@ -65,7 +61,7 @@ fn platform(platform: &Platform) -> PlatformFile {
         connection: Some(platform.connection),
         ca: platform.ca.as_ref().map(|path| path.to_string_lossy().into_owned()),
         length_control: Some(platform.length_control),
-        request_timeout: text(platform.request_timeout),
+        request_timeout: Some(platform.request_timeout.to_string()),
         declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
     }
 }
@@ -106,19 +102,20 @@ fn load(load: &Load) -> Vec<LoadFile> {
 
 fn hold(hold: &Hold) -> HoldFile {
     HoldFile {
-        at_least: text(hold.at_least),
+        at_least: Some(hold.at_least.to_string()),
         min_samples: Some(hold.min_samples),
-        warm_up: text(hold.warm_up),
-        drain: text(hold.drain),
-        at_most: text(hold.at_most),
+        warm_up: Some(hold.warm_up.to_string()),
+        drain: Some(hold.drain.to_string()),
+        at_most: Some(hold.at_most.to_string()),
     }
 }
 
 fn slo(slo: &Slo) -> SloFile {
+    let text = |limit: Nanos| limit.to_string();
     SloFile {
-        ttft: slo.ttft.and_then(text),
-        tpot: slo.tpot.and_then(text),
-        e2e: slo.e2e.and_then(text),
+        ttft: slo.ttft.map(text),
+        tpot: slo.tpot.map(text),
+        e2e: slo.e2e.map(text),
         share: Some(ShareText(share_text(slo.share))),
     }
 }

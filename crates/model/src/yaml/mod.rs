@@ -91,6 +91,11 @@ impl Source {
         self.blamed.iter().any(|blamed| blamed.leads_to(path))
     }
 
+    /// `true` if a problem about something inside this part of the document was already found while reading.
+    pub fn is_blamed_within(&self, path: &Path) -> bool {
+        self.blamed.iter().any(|blamed| path.leads_to(blamed))
+    }
+
     fn at(&self, span: Span, mut problem: Problem) -> Problem {
         problem.line = Some(span.line);
         problem.column = Some(span.column);

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 /// What may stand at one place.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of JSON types, each allowed or not")]
 pub(super) struct Shape<'s> {
     /// Anything goes.
     pub(super) any: bool,
@@ -49,7 +50,9 @@ impl<'s> Shape<'s> {
         for key in ["anyOf", "oneOf", "allOf"] {
             if let Some(Value::Array(alternatives)) = object.get(key) {
                 described = true;
-                alternatives.iter().for_each(|alternative| self.add(alternative, root, fuel - 1));
+                for alternative in alternatives {
+                    self.add(alternative, root, fuel - 1);
+                }
             }
         }
         if let Some(Value::String(reference)) = object.get("$ref") {
@@ -62,7 +65,9 @@ impl<'s> Shape<'s> {
             return;
         }
         if let Some(Value::Array(constants)) = object.get("enum") {
-            constants.iter().for_each(|constant| self.add_constant(constant));
+            for constant in constants {
+                self.add_constant(constant);
+            }
             return;
         }
         match object.get("type") {
@@ -172,7 +177,7 @@ fn bounds_in_words(object: &Map<String, Value>) -> String {
     }
 }
 
-/// `one of `a`, `b`` or just `` `a` ``.
+/// The words as a choice, or the only one there is.
 pub(super) fn one_of(words: &[&str]) -> String {
     match words {
         [word] => format!("`{word}`"),
@@ -180,7 +185,7 @@ pub(super) fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// `` `a`, `b`, `c` ``.
+/// The words in backticks, separated by commas.
 pub(super) fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

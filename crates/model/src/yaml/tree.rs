@@ -152,16 +152,16 @@ impl Builder {
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => {
-                self.no_tag(span, tag.is_some())?;
+                no_tag(span, tag.is_some())?;
                 let kind = Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
                 self.finish(Node { span, kind, weight: 1, height: 1 }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                self.no_tag(span, tag.is_some())?;
+                no_tag(span, tag.is_some())?;
                 self.open(span, Frame::List { items: Vec::new(), span, anchor })
             }
             Event::MappingStart(anchor, tag) => {
-                self.no_tag(span, tag.is_some())?;
+                no_tag(span, tag.is_some())?;
                 let (entries, seen) = (Vec::new(), HashMap::new());
                 self.open(span, Frame::Map { entries, seen, key: None, span, anchor })
             }
@@ -173,14 +173,6 @@ impl Builder {
                 }
                 None => refuse(span, "an alias inside what it stands for", None),
             },
-        }
-    }
-
-    fn no_tag(&self, span: Span, tagged: bool) -> Step<()> {
-        if tagged {
-            refuse(span, "a YAML tag (`!…`), which has no meaning here", Some("remove the tag"))
-        } else {
-            Ok(())
         }
     }
 
@@ -259,6 +251,10 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+fn no_tag(span: Span, tagged: bool) -> Step<()> {
+    if tagged { refuse(span, "a YAML tag (`!…`), which has no meaning here", Some("remove the tag")) } else { Ok(()) }
 }
 
 fn measure<'a>(children: impl Iterator<Item = &'a Node>) -> (usize, usize) {

@@ -1,3 +1,5 @@
 //! Tests of the model as other crates see it.
 
 mod good_plans;
+mod random;
+mod schemas;

@@ -61,7 +61,8 @@ impl Resolver<'_> {
                     Some(self.concurrency(&path.key("concurrency"), concurrency, longest_timeout))
                 }
                 (None, None) => {
-                    self.add(Problem::new(path, "a load without levels").expected("`rate` or `concurrency`"));
+                    let problem = Problem::new(path, "a load without levels").expected("`rate` or `concurrency`");
+                    self.add_about_whole(problem, Part::Value);
                     None
                 }
                 (Some(_), Some(_)) => {
@@ -112,7 +113,7 @@ impl Resolver<'_> {
         Load { levels, hold }
     }
 
-    /// The levels of a sweep: in range, and each once.
+    /// The levels of a sweep that are in range; a problem for each that is not, or is there twice.
     fn levels<T: Copy + Into<f64>>(
         &mut self,
         path: &Path,
@@ -120,7 +121,7 @@ impl Resolver<'_> {
         range: (f64, f64),
         unit: &str,
     ) -> Vec<f64> {
-        let levels: Vec<f64> = match sweep {
+        let mut levels: Vec<f64> = match sweep {
             Sweep::List(levels) => levels.iter().map(|&level| level.into()).collect(),
             Sweep::Range(text) => match quantity::range(text) {
                 Ok(levels) => levels,
@@ -157,6 +158,7 @@ impl Resolver<'_> {
                 );
             }
         }
+        levels.retain(|level| (least..=most).contains(level));
         levels
     }
 
@@ -164,27 +166,36 @@ impl Resolver<'_> {
     /// until even that gives the samples asked for.
     fn hold(&mut self, path: &Path, hold: &HoldFile, longest_timeout: Nanos, slowest: Option<f64>) -> Hold {
         let least = Nanos::from_millis(10);
-        let at_least = self.duration(&path.key("for"), hold.at_least.as_deref(), DEFAULT_WINDOW, (least, WEEK));
-        let warm_up = self.duration(&path.key("warm_up"), hold.warm_up.as_deref(), DEFAULT_WARM_UP, (Nanos::ZERO, DAY));
-        let drain = self.duration(&path.key("drain"), hold.drain.as_deref(), longest_timeout, (Nanos::ZERO, DAY));
         let min_samples = hold.min_samples.unwrap_or(DEFAULT_MIN_SAMPLES);
         if !(1..=MOST_SAMPLES).contains(&min_samples) {
             let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
             self.add(problem.found(min_samples.to_string()).expected(format!("from 1 to {MOST_SAMPLES}")));
         }
+        let mut given =
+            |field: &str, text: &Option<String>, range| self.duration(&path.key(field), text.as_deref(), range);
+        let at_least = given("for", &hold.at_least, (least, WEEK));
+        let warm_up = given("warm_up", &hold.warm_up, (Nanos::ZERO, DAY));
+        let drain = given("drain", &hold.drain, (Nanos::ZERO, DAY));
+        let at_most = given("at_most", &hold.at_most, (least, WEEK));
+
+        let window = at_least.unwrap_or(DEFAULT_WINDOW);
+        let window_known = at_least.is_some() == hold.at_least.is_some();
+        if let Some(at_most) = at_most
+            && window_known
+            && at_most < window
+        {
+            let message = format!("`at_most` is shorter than `for`, which is {window}");
+            self.add(Problem::new(path.key("at_most"), message).found(at_most.to_string()));
+        }
         let enough = slowest.map(|rate| Nanos::from_secs_f64((min_samples as f64 / rate).ceil() + 1.0));
-        let default_most = Nanos(at_least.0.saturating_mul(AT_MOST_FACTOR)).max(enough.unwrap_or_default()).min(WEEK);
-        let at_most = self.duration(&path.key("at_most"), hold.at_most.as_deref(), default_most, (least, WEEK));
-        if at_most < at_least {
-            let problem =
-                Problem::new(path.key("at_most"), format!("`at_most` is shorter than `for`, which is {at_least}"));
-            self.add(problem.found(at_most.to_string()));
+        let default_most = Nanos(window.0.saturating_mul(AT_MOST_FACTOR)).max(enough.unwrap_or_default()).min(WEEK);
+        Hold {
+            warm_up: warm_up.unwrap_or(DEFAULT_WARM_UP),
+            at_least: window,
+            min_samples,
+            at_most: at_most.unwrap_or(default_most),
+            drain: drain.unwrap_or(longest_timeout),
         }
-        if hold.warm_up.is_some() && warm_up > at_most && warm_up <= DAY {
-            let message = format!("the warm-up is longer than the longest window, which is {at_most}");
-            self.add(Problem::new(path.key("warm_up"), message).found(warm_up.to_string()));
-        }
-        Hold { warm_up, at_least, min_samples, at_most, drain }
     }
 
     pub(super) fn slos(&mut self, file: &PlanFile) -> Vec<Slo> {
@@ -208,11 +219,11 @@ impl Resolver<'_> {
     fn slo(&mut self, name: &str, slo: &SloFile, path: &Path) -> Slo {
         if slo.ttft.is_none() && slo.tpot.is_none() && slo.e2e.is_none() {
             let problem = Problem::new(path.clone(), format!("`{path}` limits nothing"));
-            self.add_at(problem.expected("at least one of `ttft`, `tpot` and `e2e`"), Part::Key);
+            self.add_about_whole(problem.expected("at least one of `ttft`, `tpot` and `e2e`"), Part::Key);
         }
         let mut limit = |field: &str, text: &Option<String>| {
             let range = (Nanos(1), DAY);
-            text.as_deref().map(|text| self.duration(&path.key(field), Some(text), DAY, range))
+            self.duration(&path.key(field), text.as_deref(), range)
         };
         let (ttft, tpot, e2e) = (limit("ttft", &slo.ttft), limit("tpot", &slo.tpot), limit("e2e", &slo.e2e));
         if let (Some(ttft), Some(e2e)) = (ttft, e2e)

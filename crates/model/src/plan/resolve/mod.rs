@@ -106,6 +106,15 @@ impl Resolver<'_> {
         self.add_at(problem, Part::Key);
     }
 
+    /// Adds a problem about what the map or list at its path holds in all, unless something in it was found wrong: the
+    /// one may follow from the other.
+    fn add_about_whole(&mut self, problem: Problem, part: Part) {
+        if !self.source.is_blamed_within(&problem.path) && !self.problems.iter().any(|p| problem.path.leads_to(&p.path))
+        {
+            self.add_at(problem, part);
+        }
+    }
+
     fn add_at(&mut self, problem: Problem, part: Part) {
         if !self.source.is_blamed(&problem.path) {
             let problem = self.source.locate(problem, part);
@@ -210,21 +219,19 @@ impl Resolver<'_> {
         self.context.base_dir.join(file)
     }
 
-    /// A duration from `least` to `most`; the default where none is given. After a problem, some duration.
-    fn duration(&mut self, path: &Path, text: Option<&str>, default: Nanos, range: (Nanos, Nanos)) -> Nanos {
-        let Some(text) = text else { return default };
+    /// A duration within `range`; `None` where none is given or what is given is refused.
+    fn duration(&mut self, path: &Path, text: Option<&str>, range: (Nanos, Nanos)) -> Option<Nanos> {
+        let text = text?;
         match quantity::duration(text) {
-            Ok(duration) => {
-                let (least, most) = range;
-                if duration < least || duration > most {
-                    let problem = Problem::new(path.clone(), format!("`{path}` is out of range"));
-                    self.add(problem.found(text).expected(format!("from {least} to {most}")));
-                }
-                duration
+            Ok(duration) if duration < range.0 || duration > range.1 => {
+                let problem = Problem::new(path.clone(), format!("`{path}` is out of range"));
+                self.add(problem.found(text).expected(format!("from {} to {}", range.0, range.1)));
+                None
             }
+            Ok(duration) => Some(duration),
             Err(refused) => {
                 self.not_a_quantity(path, text, refused);
-                default
+                None
             }
         }
     }

@@ -90,12 +90,9 @@ impl Resolver<'_> {
             connection: file.connection.unwrap_or_default(),
             ca: file.ca.as_ref().map(|file| self.file_path(&path.key("ca"), file)),
             length_control: file.length_control.unwrap_or_default(),
-            request_timeout: self.duration(
-                &timeout,
-                file.request_timeout.as_deref(),
-                DEFAULT_TIMEOUT,
-                (SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
-            ),
+            request_timeout: self
+                .duration(&timeout, file.request_timeout.as_deref(), (SHORTEST_TIMEOUT, LONGEST_TIMEOUT))
+                .unwrap_or(DEFAULT_TIMEOUT),
             declares: self.declares(&path.key("declares"), file),
         }
     }
@@ -114,14 +111,12 @@ impl Resolver<'_> {
     }
 
     fn key(&mut self, path: &Path, text: &str) -> Option<SecretRef> {
-        match reference(text) {
-            Some(variable) => self.secret(path, variable),
-            None => {
-                let problem = Problem::new(path.clone(), "the key stands in the plan itself").found("***");
-                self.add(problem.expected("a reference, `${NAME}`").hint(literal_hint("API_KEY", "key")));
-                None
-            }
+        if let Some(variable) = reference(text) {
+            return self.secret(path, variable);
         }
+        let problem = Problem::new(path.clone(), "the key stands in the plan itself").found("***");
+        self.add(problem.expected("a reference, `${NAME}`").hint(literal_hint("API_KEY", "key")));
+        None
     }
 
     /// The value of an environment variable as a secret fit for a header.
@@ -199,7 +194,7 @@ impl Resolver<'_> {
             return self.secret(path, variable).map(HeaderText::Secret);
         }
         let refused = if text.contains("${") {
-            let problem = Problem::new(path.clone(), format!("`{path}` mixes text and a reference")).found(text);
+            let problem = Problem::new(path.clone(), format!("`{path}` mixes text and a reference"));
             let bearer = lower == "authorization" && text.to_lowercase().starts_with("bearer ");
             problem.expected("plain text, or `${NAME}` and nothing else").hint(if bearer {
                 "give the token as `key: ${NAME}`: it is sent as `Authorization: Bearer …`"
