@@ -1,0 +1,144 @@
+//! One request on its way: what is known before its answer, and the record it becomes.
+
+use kneepoint_model::record::{Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase};
+use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Prompt, Record, Secret, Side};
+use kneepoint_wire::exchange::{Answer, Exchange};
+use kneepoint_wire::transport::{Milestones, TransportFailure};
+
+use crate::journal::Finished;
+
+/// A request in flight.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub(crate) index: u64,
+    pub(crate) intended: Nanos,
+    pub(crate) dispatched: Nanos,
+    pub(crate) phase: Phase,
+    pub(crate) reused: bool,
+    pub(crate) bytes_sent: u64,
+    pub(crate) target_input: kneepoint_model::Tokens,
+    pub(crate) local_input: Option<kneepoint_model::Tokens>,
+    pub(crate) target_output: kneepoint_model::Tokens,
+    pub(crate) exchange: Exchange,
+    /// The answer is complete, and the rest of its framing is awaited until this instant, for the connection's sake.
+    pub(crate) lingers_until: Option<Nanos>,
+}
+
+/// How a flight ended, as the worker saw it.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The answer itself says how it ended.
+    Answered,
+    /// The transport failed under it.
+    Broken(TransportFailure, Nanos),
+    /// Its time ran out.
+    TimedOut(Nanos),
+    /// The test ended before it did.
+    Cut,
+}
+
+impl Flight {
+    /// Notes what is known of a request at its dispatch.
+    pub(crate) fn new(index: u64, prompt: &Prompt, bytes_sent: usize, exchange: Exchange, times: Dispatch) -> Self {
+        Self {
+            index,
+            intended: times.intended,
+            dispatched: times.dispatched,
+            phase: times.phase,
+            reused: false,
+            bytes_sent: bytes_sent as u64,
+            target_input: prompt.target_input,
+            local_input: prompt.local_input,
+            target_output: prompt.output,
+            exchange,
+            lingers_until: None,
+        }
+    }
+
+    /// The record of this request. `milestones` are the connection's, `sent` is this request's first byte.
+    pub(crate) fn finish(
+        self,
+        point: u32,
+        end: End,
+        milestones: Milestones,
+        sent: Option<Nanos>,
+        secrets: &[Secret],
+    ) -> Finished {
+        let how_far = how_far(&self, milestones, sent);
+        let answer = self.exchange.finish();
+        let outcome = outcome(end, &answer, how_far, sent, secrets);
+        let connection = if self.reused {
+            Connection { reused: true, ..Connection::default() }
+        } else {
+            Connection { reused: false, started: milestones.started, tcp: milestones.tcp, tls: milestones.tls }
+        };
+        let record = Record {
+            point,
+            index: self.index,
+            phase: self.phase,
+            intended: self.intended,
+            dispatched: self.dispatched,
+            connection,
+            sent,
+            first_byte: answer.first_byte,
+            events: answer.events,
+            closed: answer.closed,
+            status: answer.status,
+            outcome,
+            finish: answer.finish,
+            input_tokens: InputTokens {
+                target: self.target_input,
+                local: self.local_input,
+                server: answer.input_tokens,
+                cached: answer.cached_tokens,
+            },
+            output_tokens: OutputTokens {
+                target: self.target_output,
+                server: answer.output_tokens,
+                reasoning: answer.reasoning_tokens,
+                local: None,
+            },
+            bytes: Bytes { sent: if sent.is_some() { self.bytes_sent } else { 0 }, received: answer.bytes_received },
+            server: answer.server,
+            oddities: answer.oddities,
+        };
+        Finished { record: Box::new(record), text: answer.text }
+    }
+}
+
+/// When a request was wanted and when it was taken up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) intended: Nanos,
+    pub(crate) dispatched: Nanos,
+    pub(crate) phase: Phase,
+}
+
+fn how_far(flight: &Flight, milestones: Milestones, sent: Option<Nanos>) -> FailurePoint {
+    if sent.is_some() {
+        flight.exchange.point()
+    } else if flight.reused || milestones.tcp.is_some() && milestones.tls.is_some() {
+        FailurePoint::Send
+    } else {
+        FailurePoint::Connect
+    }
+}
+
+fn outcome(end: End, answer: &Answer, at: FailurePoint, sent: Option<Nanos>, secrets: &[Secret]) -> Outcome {
+    let failure = match end {
+        End::Cut => return Outcome::Cut,
+        End::Answered => match &answer.verdict {
+            Ok(()) => return Outcome::Ok,
+            Err(failure) => failure.clone(),
+        },
+        End::Broken(broken, when) => Failure { kind: broken.kind, side: broken.side, at, when, detail: broken.detail },
+        End::TimedOut(when) if sent.is_none() => {
+            Failure { kind: FailureKind::ConnectTimeout, side: Side::Network, at, when, detail: String::new() }
+        }
+        End::TimedOut(when) => {
+            Failure { kind: FailureKind::Timeout, side: Side::Server, at, when, detail: String::new() }
+        }
+    };
+    let detail = secrets.iter().fold(failure.detail, |text, secret| secret.mask_in(&text));
+    Outcome::Failed(Failure { detail, ..failure })
+}

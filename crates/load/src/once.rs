@@ -1,0 +1,177 @@
+//! One request at a time, waited for: what the probe needs, over the same transport as the load.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use kneepoint_model::plan::Platform;
+use kneepoint_model::{Nanos, Prompt};
+use kneepoint_wire::exchange::{Answer, Exchange, Step};
+use kneepoint_wire::page::{Page, PageReader};
+use kneepoint_wire::request::{RequestTemplate, Target};
+use kneepoint_wire::transport::{Condition, Endpoint, Transport, TransportFailure};
+use mio::{Events, Interest, Poll, Token};
+
+use crate::clock::Clock;
+
+const READ_BUFFER: usize = 64 * 1024;
+
+/// Why a single request got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum OnceError {
+    /// The connection failed.
+    #[error("{}{}", kind.code(), if detail.is_empty() { String::new() } else { format!(": {detail}") })]
+    Transport {
+        /// What happened.
+        kind: kneepoint_model::FailureKind,
+        /// What the system said.
+        detail: String,
+    },
+    /// Nothing came in time.
+    #[error("no answer within {0}")]
+    Timeout(Nanos),
+    /// The machine would not wait for the socket.
+    #[error("could not wait for the socket")]
+    Poll(#[from] io::Error),
+}
+
+impl From<TransportFailure> for OnceError {
+    fn from(failure: TransportFailure) -> Self {
+        Self::Transport { kind: failure.kind, detail: failure.detail }
+    }
+}
+
+/// An answered request.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) answer: Answer,
+    pub(crate) sent: Nanos,
+    pub(crate) tls: Option<String>,
+}
+
+/// Finds the first address that accepts a connection, and the fastest of `handshakes` TCP handshakes with it.
+pub(crate) fn reach(
+    endpoint: &Endpoint,
+    handshakes: usize,
+    timeout: Nanos,
+    clock: Clock,
+) -> Result<(Endpoint, Nanos), OnceError> {
+    let mut first_error = None;
+    for &address in endpoint.addresses() {
+        match fastest_handshake(address, handshakes, timeout, clock) {
+            Ok(fastest) => return Ok((endpoint.pinned_to(address), fastest)),
+            Err(error) => {
+                let failure = kneepoint_wire::transport::connect_failure(&error);
+                first_error.get_or_insert(OnceError::Transport {
+                    kind: failure.kind,
+                    detail: format!("{address}: {}", failure.detail),
+                });
+            }
+        }
+    }
+    Err(first_error.unwrap_or(OnceError::Timeout(timeout)))
+}
+
+fn fastest_handshake(address: SocketAddr, times: usize, timeout: Nanos, clock: Clock) -> io::Result<Nanos> {
+    let mut fastest = None;
+    for _ in 0..times.max(1) {
+        let started = clock.now();
+        drop(std::net::TcpStream::connect_timeout(&address, timeout.into())?);
+        let took = clock.now().saturating_sub(started);
+        fastest = Some(fastest.map_or(took, |best: Nanos| best.min(took)));
+    }
+    Ok(fastest.unwrap_or_default())
+}
+
+/// Sends one request of the template and waits for its answer.
+pub(crate) fn exchange(
+    endpoint: &Endpoint,
+    template: &RequestTemplate,
+    prompt: &Prompt,
+    timeout: Nanos,
+    clock: Clock,
+) -> Result<Done, OnceError> {
+    let mut bytes = Vec::new();
+    template.render(prompt, &mut bytes);
+    let mut exchange = Exchange::new(template.dialect(), template.stream(), false);
+    let transport = converse(endpoint, &bytes, timeout, clock, |piece| match piece {
+        Piece::Bytes(at, bytes) => exchange.received(at, bytes) == Step::Done,
+        Piece::Closed(at) => {
+            exchange.closed(at);
+            true
+        }
+    })?;
+    let sent = transport.sent().unwrap_or_default();
+    Ok(Done { answer: exchange.finish(), sent, tls: transport.tls_version() })
+}
+
+/// Fetches a page from the platform with its own credentials.
+pub(crate) fn get(
+    endpoint: &Endpoint,
+    platform: &Platform,
+    target: &Target,
+    path: &str,
+    timeout: Nanos,
+    clock: Clock,
+) -> Result<Page, OnceError> {
+    let request = kneepoint_wire::page::get_request(platform, target, path);
+    let mut reader = PageReader::new();
+    converse(endpoint, &request, timeout, clock, |piece| match piece {
+        Piece::Bytes(_, bytes) => reader.received(bytes),
+        Piece::Closed(_) => true,
+    })?;
+    Ok(reader.finish())
+}
+
+enum Piece<'a> {
+    Bytes(Nanos, &'a [u8]),
+    Closed(Nanos),
+}
+
+/// Connects, sends, and feeds what comes to `take` until it says that it has enough.
+fn converse(
+    endpoint: &Endpoint,
+    request: &[u8],
+    timeout: Nanos,
+    clock: Clock,
+    mut take: impl FnMut(Piece<'_>) -> bool,
+) -> Result<Transport, OnceError> {
+    let deadline = clock.now() + timeout;
+    let mut poll = Poll::new()?;
+    let mut events = Events::with_capacity(8);
+    let mut buffer = vec![0; READ_BUFFER];
+    let mut transport = Transport::connect(endpoint, || clock.now())?;
+    poll.registry().register(transport.socket(), Token(0), Interest::READABLE | Interest::WRITABLE)?;
+    transport.send(request, || clock.now())?;
+    loop {
+        let left = deadline.saturating_sub(clock.now());
+        if left == Nanos::ZERO {
+            return Err(OnceError::Timeout(timeout));
+        }
+        match poll.poll(&mut events, Some(Duration::from(left))) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        }
+        for event in &events {
+            let read_closed = event.is_read_closed() || event.is_error();
+            let mut enough = false;
+            let result = transport.ready(
+                read_closed,
+                &mut buffer,
+                || clock.now(),
+                |at, bytes| {
+                    enough |= take(Piece::Bytes(at, bytes));
+                },
+            );
+            match result {
+                _ if enough => return Ok(transport),
+                Ok(Condition::Alive) => {}
+                Ok(Condition::Closed(at)) => {
+                    take(Piece::Closed(at));
+                    return Ok(transport);
+                }
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! One point from start to drain: prompts made ready, workers started, telemetry taken, the end noted.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use kneepoint_model::bundle::{PointEnded, PointEvent, PointStarted, TelemetrySample};
+use kneepoint_model::plan::{Level, Point};
+use kneepoint_model::{Nanos, PointSchedule, RequestSource};
+
+use crate::clock::Clock;
+use crate::host;
+use crate::journal::{Journal, JournalError, JournalSender};
+use crate::progress::{Phase, PointProgress};
+use crate::stop::{Stop, StopSignal};
+use crate::task::{PointTask, Prepared, Sending, Timetable};
+use crate::worker::{Share, Worker, WorkerReport};
+
+/// How often the coordinator looks at the workers.
+const TICK: Duration = Duration::from_millis(20);
+/// How often progress is told.
+const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
+const TELEMETRY_EVERY: Nanos = Nanos::from_secs(1);
+/// Workers start this long after the point's facts are set, so that none of them starts late.
+const RUN_UP: Nanos = Nanos::from_millis(30);
+/// Requests made ready ahead of time take at most this much memory.
+const READY_BYTES: u64 = 64 << 20;
+/// Prompts are made ready for at most this long before the point starts; the rest follows during the run.
+const READY_TIME: Nanos = Nanos::from_secs(20);
+
+/// Why a point could not be measured. Failed requests are data and never end up here.
+#[derive(Debug, thiserror::Error)]
+pub enum PointError {
+    /// A worker's poll failed.
+    #[error("could not wait for sockets")]
+    Poll(#[source] std::io::Error),
+    /// A thread could not be started, or panicked.
+    #[error("a worker thread could not be started or ended by a panic")]
+    Thread,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// What a point is run with.
+pub(crate) struct PointRun<'a> {
+    pub(crate) index: u32,
+    pub(crate) point: &'a Point,
+    pub(crate) source: &'a Arc<dyn RequestSource>,
+    pub(crate) journal: &'a Journal,
+    pub(crate) clock: Clock,
+    pub(crate) stop: &'a Arc<StopSignal>,
+    pub(crate) workers: usize,
+}
+
+impl PointRun<'_> {
+    /// Runs the point and returns its last line for `points.jsonl`, already written.
+    pub(crate) fn run(
+        &self,
+        sending: Sending,
+        progress: &mut dyn FnMut(PointProgress),
+    ) -> Result<PointEnded, PointError> {
+        let schedule = self.source.schedule(self.point_index());
+        let workers = self.workers_for(schedule.as_ref());
+        let ready = Ready::default();
+        let capacity = capacity(sending.template.approximate_request_bytes(), workers);
+        std::thread::scope(|scope| {
+            let mut receivers = Vec::with_capacity(workers);
+            for worker in 0..workers {
+                let (sender, receiver) = sync_channel(capacity);
+                receivers.push(receiver);
+                let maker = Maker {
+                    point: self.point_index(),
+                    first: worker as u64,
+                    stride: workers as u64,
+                    end: schedule.as_ref().map(|schedule| schedule.arrivals.len() as u64),
+                    template: Arc::clone(&sending.template),
+                    source: Arc::clone(self.source),
+                };
+                let ready = &ready;
+                scope.spawn(move || maker.run(&sender, ready));
+            }
+            self.wait_until_ready(&ready, schedule.as_ref(), capacity * workers, progress);
+
+            let task = self.task(sending, schedule.as_ref());
+            self.journal.sender().point(PointEvent::Started(PointStarted {
+                point: self.index,
+                started: task.started,
+                window_start: task.window_start,
+                window_end: task.window_end(),
+            }))?;
+            let process_cpu = std::thread::scope(|scope| {
+                let mut handles = Vec::with_capacity(workers);
+                let shares = shares(self.point.level, schedule.as_ref(), task.started, workers);
+                for (share, receiver) in shares.into_iter().zip(receivers) {
+                    let worker = Worker::new(&task, self.clock, self.journal.sender(), receiver, share);
+                    let worker = worker.map_err(PointError::Poll)?;
+                    handles.push(scope.spawn(move || worker.run()));
+                }
+                self.watch(&task, handles, progress)
+            })?;
+            let ended = self.ended(&task, schedule.as_ref(), process_cpu);
+            self.journal.sender().point(PointEvent::Ended(ended))?;
+            Ok(ended)
+        })
+    }
+
+    fn point_index(&self) -> usize {
+        self.index as usize
+    }
+
+    fn workers_for(&self, schedule: Option<&PointSchedule>) -> usize {
+        let useful = match (self.point.level, schedule) {
+            (Level::Concurrency(n), _) => n as usize,
+            (Level::Rate { .. }, Some(schedule)) => schedule.arrivals.len(),
+            (Level::Rate { .. }, None) => 1,
+        };
+        self.workers.min(useful).max(1)
+    }
+
+    fn wait_until_ready(
+        &self,
+        ready: &Ready,
+        schedule: Option<&PointSchedule>,
+        capacity: usize,
+        progress: &mut dyn FnMut(PointProgress),
+    ) {
+        let wanted = match (self.point.level, schedule) {
+            (Level::Concurrency(n), _) => u64::from(n) * 2,
+            (Level::Rate { .. }, Some(schedule)) => schedule.arrivals.len() as u64,
+            (Level::Rate { .. }, None) => 0,
+        };
+        let wanted = wanted.min(capacity as u64);
+        let began = self.clock.now();
+        let mut told = Nanos::ZERO;
+        while ready.made.load(Ordering::Acquire) < wanted && self.stop.asked() == Stop::No {
+            let now = self.clock.now();
+            if now.saturating_sub(began) >= READY_TIME {
+                break;
+            }
+            if now.saturating_sub(told) >= PROGRESS_EVERY {
+                told = now;
+                progress(PointProgress::preparing(self.index, ready.made.load(Ordering::Acquire), wanted));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn task(&self, sending: Sending, schedule: Option<&PointSchedule>) -> PointTask {
+        let hold = &self.point.hold;
+        let started = self.clock.now() + RUN_UP;
+        let (window_start, window_end) = match schedule {
+            Some(schedule) => (started + schedule.window_start, started + schedule.window_end),
+            None => (started + hold.warm_up, started + hold.warm_up + hold.at_least),
+        };
+        let latest_end = window_start + hold.at_most.max(hold.at_least);
+        let timetable = Timetable { started, window_start, window_end, latest_end };
+        let min_samples = schedule.is_none().then_some(hold.min_samples);
+        PointTask::new(self.index, sending, &timetable, min_samples, hold.drain, Arc::clone(self.stop))
+    }
+
+    /// Watches the workers until all have returned: telemetry, progress, and the process's CPU over the window.
+    fn watch(
+        &self,
+        task: &PointTask,
+        handles: Vec<ScopedJoinHandle<'_, std::io::Result<WorkerReport>>>,
+        progress: &mut dyn FnMut(PointProgress),
+    ) -> Result<Watched, PointError> {
+        let mut telemetry = Telemetry::new(self.clock.now());
+        let mut window_cpu = [None, None];
+        let mut told = Nanos::ZERO;
+        while handles.iter().any(|handle| !handle.is_finished()) {
+            std::thread::sleep(TICK);
+            let now = self.clock.now();
+            for (edge, cpu) in [task.window_start, task.window_end()].into_iter().zip(&mut window_cpu) {
+                if now >= edge && cpu.is_none() {
+                    *cpu = Some((now, host::process_cpu()));
+                }
+            }
+            if now < task.window_end() {
+                // A closed loop's window may still be growing.
+                window_cpu[1] = None;
+            }
+            telemetry.sample(task, now, &self.journal.sender());
+            if now.saturating_sub(told) >= PROGRESS_EVERY {
+                told = now;
+                progress(point_progress(task, now));
+            }
+            if self.journal.has_failed() {
+                // Nothing more can be kept: measuring on would only cost the platform and the user.
+                self.stop.request();
+                self.stop.request();
+            }
+        }
+        progress(point_progress(task, self.clock.now()));
+        let mut watched = Watched { process_cpu_share: process_share(window_cpu), ..Watched::default() };
+        for handle in handles {
+            let report = handle.join().map_err(|_| PointError::Thread)?.map_err(PointError::Poll)?;
+            watched.unsent += report.unsent;
+            watched.interrupted |= report.interrupted;
+            if let Some(share) = report.cpu_share {
+                watched.worker_cpu_share = Some(watched.worker_cpu_share.map_or(share, |other| other.max(share)));
+            }
+        }
+        Ok(watched)
+    }
+
+    fn ended(&self, task: &PointTask, schedule: Option<&PointSchedule>, watched: Watched) -> PointEnded {
+        // A run stopped during the warm-up has an empty window, not one that ends before it starts.
+        let window_end = task.window_end().max(task.window_start);
+        let scheduled = schedule.map(|schedule| {
+            let in_window = |at: &&Nanos| {
+                let at = task.started + **at;
+                at >= task.window_start && at < window_end
+            };
+            schedule.arrivals.iter().filter(in_window).count() as u64
+        });
+        // A closed loop schedules a request by sending it.
+        let scheduled = scheduled.unwrap_or_else(|| task.counters.measured.load(Ordering::Acquire));
+        PointEnded {
+            point: self.index,
+            started: task.started,
+            window_start: task.window_start,
+            window_end,
+            ended: self.clock.now(),
+            scheduled,
+            unsent: watched.unsent,
+            interrupted: watched.interrupted,
+            worker_cpu_share: watched.worker_cpu_share,
+            process_cpu_share: watched.process_cpu_share,
+        }
+    }
+}
+
+/// What the watch over a point's workers brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    unsent: u64,
+    interrupted: bool,
+    worker_cpu_share: Option<f64>,
+    process_cpu_share: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Ready {
+    made: AtomicU64,
+}
+
+/// Makes the requests of one worker, in order, ahead of their time.
+struct Maker {
+    point: usize,
+    first: u64,
+    stride: u64,
+    end: Option<u64>,
+    template: Arc<kneepoint_wire::request::RequestTemplate>,
+    source: Arc<dyn RequestSource>,
+}
+
+impl Maker {
+    /// Ends when the last request is made or nobody takes them any more.
+    fn run(self, sender: &SyncSender<Prepared>, ready: &Ready) {
+        let mut index = self.first;
+        while self.end.is_none_or(|end| index < end) {
+            let prompt = self.source.prompt(self.point, index);
+            let mut bytes = Vec::new();
+            self.template.render(&prompt, &mut bytes);
+            ready.made.fetch_add(1, Ordering::AcqRel);
+            if sender.send(Prepared { index, prompt, bytes }).is_err() {
+                return;
+            }
+            index += self.stride;
+        }
+    }
+}
+
+/// How many requests each worker may have ready.
+fn capacity(request_bytes: usize, workers: usize) -> usize {
+    let fits = READY_BYTES / (request_bytes as u64 + 256) / workers as u64;
+    usize::try_from(fits).unwrap_or(usize::MAX).clamp(16, 16_384)
+}
+
+/// The workers' shares: every n-th arrival, or an equal number of slots.
+fn shares(level: Level, schedule: Option<&PointSchedule>, started: Nanos, workers: usize) -> Vec<Share> {
+    (0..workers)
+        .map(|worker| match (level, schedule) {
+            (_, Some(schedule)) => {
+                let own = schedule.arrivals.iter().enumerate().skip(worker).step_by(workers);
+                Share::Arrivals(own.map(|(index, at)| (index as u64, started + *at)).collect())
+            }
+            (Level::Concurrency(n), None) => {
+                let n = n as usize;
+                let slots = n / workers + usize::from(worker < n % workers);
+                Share::Slots(u32::try_from(slots).unwrap_or(u32::MAX))
+            }
+            (Level::Rate { .. }, None) => Share::Arrivals(VecDeque::new()),
+        })
+        .collect()
+}
+
+fn process_share(edges: [Option<(Nanos, Nanos)>; 2]) -> Option<f64> {
+    let [Some((from, cpu_from)), Some((to, cpu_to))] = edges else { return None };
+    let wall = to.since(from).filter(|wall| *wall > Nanos::ZERO)?;
+    Some(cpu_to.saturating_sub(cpu_from).as_secs_f64() / wall.as_secs_f64() / host::cores() as f64)
+}
+
+fn point_progress(task: &PointTask, now: Nanos) -> PointProgress {
+    let window_end = task.window_end();
+    let phase = if now < task.window_start {
+        Phase::WarmUp
+    } else if now < window_end {
+        Phase::Measuring
+    } else {
+        Phase::Draining
+    };
+    PointProgress {
+        point: task.point,
+        phase,
+        elapsed: now.saturating_sub(task.started),
+        expected: window_end.saturating_sub(task.started),
+        dispatched: task.counters.dispatched.load(Ordering::Relaxed),
+        ended: task.counters.ended.load(Ordering::Relaxed),
+        failed: task.counters.failed.load(Ordering::Relaxed),
+        in_flight: task.counters.in_flight(),
+    }
+}
+
+/// Takes a sample of the client once a second.
+struct Telemetry {
+    due: Nanos,
+    last: (Nanos, Nanos),
+}
+
+impl Telemetry {
+    fn new(now: Nanos) -> Self {
+        Self { due: now + TELEMETRY_EVERY, last: (now, host::process_cpu()) }
+    }
+
+    fn sample(&mut self, task: &PointTask, now: Nanos, journal: &JournalSender) {
+        if now < self.due {
+            return;
+        }
+        let cpu = host::process_cpu();
+        let wall = now.saturating_sub(self.last.0).as_secs_f64();
+        journal.telemetry(TelemetrySample {
+            at: now,
+            point: task.point,
+            in_flight: task.counters.in_flight(),
+            dispatched: task.counters.dispatched.load(Ordering::Relaxed),
+            ended: task.counters.ended.load(Ordering::Relaxed),
+            failed: task.counters.failed.load(Ordering::Relaxed),
+            lag_max: Nanos(task.counters.lag_max.swap(0, Ordering::Relaxed)),
+            cpu_cores: (wall > 0.0).then(|| cpu.saturating_sub(self.last.1).as_secs_f64() / wall),
+        });
+        self.last = (now, cpu);
+        self.due = now + TELEMETRY_EVERY;
+    }
+}

@@ -1,0 +1,247 @@
+//! A look at each platform before the run: is it there, what does it say of itself, does it hold to an output length.
+//!
+//! What is seen goes into `environment.json`. A platform that cannot be reached, or refuses a plain request, ends the
+//! run before any load; everything else is noted and left to the report.
+
+use kneepoint_model::bundle::{LengthEvidence, Observed, PlatformEnvironment};
+use kneepoint_model::plan::{LengthControl, Platform, Workload};
+use kneepoint_model::{Failure, Nanos, Plan, Prompt, Tokens};
+use kneepoint_wire::exchange::Answer;
+use kneepoint_wire::request::{RequestTemplate, Target, TemplateError};
+use kneepoint_wire::transport::{Endpoint, EndpointError};
+
+use crate::clock::Clock;
+use crate::once::{self, OnceError};
+
+/// TCP handshakes timed for the round trip.
+const HANDSHAKES: usize = 5;
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
+const LOOK_TIMEOUT: Nanos = Nanos::from_secs(5);
+/// Output tokens asked for when length control is tried: more than a model would stop at by chance of being brief.
+const PROBE_OUTPUT: u64 = 24;
+
+/// Why a platform cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// No address, no name, or TLS not possible.
+    #[error("platform `{platform}`: {url} cannot be used")]
+    Endpoint {
+        /// The platform.
+        platform: String,
+        /// Its URL.
+        url: String,
+        /// Why.
+        #[source]
+        source: EndpointError,
+    },
+    /// The request cannot be put into the dialect's words.
+    #[error("platform `{platform}`: the request cannot be made")]
+    Template {
+        /// The platform.
+        platform: String,
+        /// Why.
+        #[source]
+        source: TemplateError,
+    },
+    /// Nothing answers there.
+    #[error("platform `{platform}`: {url} could not be reached")]
+    Unreachable {
+        /// The platform.
+        platform: String,
+        /// Its URL.
+        url: String,
+        /// Why.
+        #[source]
+        source: OnceError,
+    },
+    /// It answers, but not to the request of the plan.
+    #[error("platform `{platform}`: {url} refused a plain request: {}", describe(failure))]
+    Refused {
+        /// The platform.
+        platform: String,
+        /// Its URL.
+        url: String,
+        /// What it said.
+        failure: Box<Failure>,
+    },
+}
+
+fn describe(failure: &Failure) -> String {
+    let code = failure.kind.code();
+    if failure.detail.is_empty() { code } else { format!("{code}: {}", failure.detail) }
+}
+
+/// A platform that can be measured.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// Where its requests go, held to the address that answered.
+    pub endpoint: Endpoint,
+    /// For `environment.json`.
+    pub environment: PlatformEnvironment,
+    /// The answer to the plain request, for `check`.
+    pub answer: ProbeAnswer,
+}
+
+/// What one plain request brought.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeAnswer {
+    /// Time to the first token, from the sending, ms.
+    pub ttft_ms: Option<f64>,
+    /// Time to the last token, from the sending, ms.
+    pub e2e_ms: Option<f64>,
+    /// Token-bearing events.
+    pub events: usize,
+    /// Input tokens by the server's count.
+    pub input_tokens: Option<u64>,
+    /// Output tokens by the server's count.
+    pub output_tokens: Option<u64>,
+    /// Why the server stopped.
+    pub finish: Option<String>,
+}
+
+/// Looks at one platform, sending the plan's first workload once, and a few small requests more for length control.
+pub fn probe(plan: &Plan, platform: &Platform, prompt: &Prompt, clock: Clock) -> Result<Probed, ProbeError> {
+    let workload = &plan.workloads[0];
+    let model = platform.model.as_deref().unwrap_or(&plan.model.id);
+    let uncontrolled = template(platform, workload, model, LengthControl::Natural)?;
+    let target = uncontrolled.target();
+    let endpoint = Endpoint::resolve(target, platform.ca.as_deref()).map_err(|source| ProbeError::Endpoint {
+        platform: platform.name.clone(),
+        url: platform.url.clone(),
+        source,
+    })?;
+    let unreachable =
+        |source| ProbeError::Unreachable { platform: platform.name.clone(), url: platform.url.clone(), source };
+    let addresses = endpoint.addresses().iter().map(ToString::to_string).collect();
+    let (endpoint, tcp_connect) = once::reach(&endpoint, HANDSHAKES, CONNECT_TIMEOUT, clock).map_err(unreachable)?;
+
+    let mut observed = Observed {
+        url: target.url(),
+        addresses,
+        tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
+        ..Observed::default()
+    };
+    look_around(&endpoint, platform, target, clock, &mut observed);
+    let answer = plain_request(platform, &uncontrolled, &endpoint, prompt, clock, &mut observed)?;
+    settle_length(plan, platform, prompt, &endpoint, clock, &mut observed)?;
+    let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
+    Ok(Probed { endpoint, environment, answer })
+}
+
+/// The template of a platform's requests.
+pub(crate) fn template(
+    platform: &Platform,
+    workload: &Workload,
+    model: &str,
+    length: LengthControl,
+) -> Result<RequestTemplate, ProbeError> {
+    RequestTemplate::new(platform, workload, model, length)
+        .map_err(|source| ProbeError::Template { platform: platform.name.clone(), source })
+}
+
+/// Model list and version, where there are any. Their absence is no fault.
+fn look_around(endpoint: &Endpoint, platform: &Platform, target: &Target, clock: Clock, observed: &mut Observed) {
+    if let Ok(page) = once::get(endpoint, platform, target, &target.sibling("models"), LOOK_TIMEOUT, clock) {
+        let entries = page.json.as_ref().and_then(|json| json.get("data")).and_then(|data| data.as_array());
+        let ids = entries.into_iter().flatten().filter_map(|entry| entry.get("id")?.as_str());
+        observed.models = ids.map(str::to_owned).take(100).collect();
+        observed.server_header = page.server.or(observed.server_header.take());
+        observed.simulated |= page.simulated;
+    }
+    if let Ok(page) = once::get(endpoint, platform, target, "/version", LOOK_TIMEOUT, clock) {
+        let version = page.json.as_ref().and_then(|json| json.get("version")?.as_str());
+        observed.engine_version = version.map(|version| version.chars().take(100).collect());
+    }
+}
+
+/// One request as the plan will send them, without length control: what is refused here would fail all along.
+fn plain_request(
+    platform: &Platform,
+    template: &RequestTemplate,
+    endpoint: &Endpoint,
+    prompt: &Prompt,
+    clock: Clock,
+    observed: &mut Observed,
+) -> Result<ProbeAnswer, ProbeError> {
+    let prompt = Prompt { output: Tokens(prompt.output.0.min(PROBE_OUTPUT)), ..prompt.clone() };
+    let done = once::exchange(endpoint, template, &prompt, platform.request_timeout, clock);
+    let done = done.map_err(|source| ProbeError::Unreachable {
+        platform: platform.name.clone(),
+        url: platform.url.clone(),
+        source,
+    })?;
+    observed.tls = done.tls;
+    observed.server_header = done.answer.server_header.clone().or(observed.server_header.take());
+    observed.simulated |= done.answer.simulated;
+    match &done.answer.verdict {
+        Ok(()) => Ok(probe_answer(&done.answer, done.sent)),
+        Err(failure) => Err(ProbeError::Refused {
+            platform: platform.name.clone(),
+            url: platform.url.clone(),
+            failure: Box::new(Failure { detail: mask(platform, &failure.detail), ..failure.clone() }),
+        }),
+    }
+}
+
+fn probe_answer(answer: &Answer, sent: Nanos) -> ProbeAnswer {
+    let since_sent = |at: Option<Nanos>| at.and_then(|at| at.since(sent)).map(Nanos::as_millis_f64);
+    ProbeAnswer {
+        ttft_ms: since_sent(answer.events.first),
+        e2e_ms: since_sent(answer.events.instants().last()),
+        events: answer.events.len(),
+        input_tokens: answer.input_tokens.map(|tokens| tokens.0),
+        output_tokens: answer.output_tokens.map(|tokens| tokens.0),
+        finish: answer.finish.clone(),
+    }
+}
+
+/// Finds the length control in force: what the plan says, or the first one that is accepted *and* obeyed.
+fn settle_length(
+    plan: &Plan,
+    platform: &Platform,
+    prompt: &Prompt,
+    endpoint: &Endpoint,
+    clock: Clock,
+    observed: &mut Observed,
+) -> Result<(), ProbeError> {
+    if platform.length_control != LengthControl::Auto {
+        observed.length_control = platform.length_control;
+        observed.length_control_evidence = LengthEvidence::Plan;
+        return Ok(());
+    }
+    let model = platform.model.as_deref().unwrap_or(&plan.model.id);
+    let asked = prompt.output.0.clamp(1, PROBE_OUTPUT);
+    let prompt = Prompt { output: Tokens(asked), ..prompt.clone() };
+    for length in [LengthControl::IgnoreEos, LengthControl::MinTokens] {
+        let template = template(platform, &plan.workloads[0], model, length)?;
+        let Ok(done) = once::exchange(endpoint, &template, &prompt, platform.request_timeout, clock) else { continue };
+        if done.answer.verdict.is_err() {
+            continue;
+        }
+        let delivered = done.answer.output_tokens.map(|tokens| tokens.0);
+        // A server that counts nothing is believed: the report compares lengths wherever a tokenizer can.
+        if delivered.is_none_or(|delivered| delivered == asked) {
+            observed.length_control = length;
+            observed.length_control_evidence = LengthEvidence::Probed { asked, delivered };
+            return Ok(());
+        }
+    }
+    observed.length_control = LengthControl::Natural;
+    observed.length_control_evidence = LengthEvidence::NothingObeyed;
+    Ok(())
+}
+
+/// Masks every secret of a platform in `text`.
+pub(crate) fn mask(platform: &Platform, text: &str) -> String {
+    secrets(platform).iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text))
+}
+
+/// Every secret that a platform's requests carry.
+pub(crate) fn secrets(platform: &Platform) -> Vec<kneepoint_model::Secret> {
+    use kneepoint_model::plan::HeaderText;
+    let headers = platform.headers.iter().filter_map(|(_, text)| match text {
+        HeaderText::Secret(secret) => Some(secret),
+        HeaderText::Plain(_) => None,
+    });
+    platform.key.iter().chain(headers).map(|secret| secret.value.clone()).collect()
+}

@@ -1,0 +1,213 @@
+//! A whole run: probe, point after point, and the bundle's frame around them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kneepoint_model::bundle::{self, Environment, GitState, Manifest, PointEnded, RunStatus};
+use kneepoint_model::plan::{ConnectionPolicy, LengthControl, Point};
+use kneepoint_model::{Plan, RequestSource};
+
+use crate::clock::{self, Clock};
+use crate::host;
+use crate::journal::{Journal, JournalError};
+use crate::point::{PointError, PointRun};
+use crate::probe::{self, ProbeError, Probed};
+use crate::progress::Progress;
+use crate::stop::{Stop, StopSignal};
+use crate::task::Sending;
+
+/// What a run needs beside its plan.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// Where the bundle goes; must not exist.
+    pub directory: PathBuf,
+    /// The plan as resolved, secrets as references: the text of `plan.yaml`.
+    pub plan_yaml: String,
+    /// Version of the tool, for the manifest.
+    pub tool: String,
+    /// Git state of the plan's folder.
+    pub git: Option<GitState>,
+    /// Worker threads; at least 1. `None`: one less than the cores, at least 1.
+    pub workers: Option<usize>,
+}
+
+/// Why a run ended without a bundle, or with an incomplete one.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A platform cannot be measured. Nothing was written.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// A file of the bundle could not be written.
+    #[error("could not write `{path}`")]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The journal failed; what it holds is kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A point failed for the client's own reasons; what was measured before is kept.
+    #[error("point {point} could not be measured")]
+    Point {
+        /// Index of the point in the plan.
+        point: u32,
+        /// Why.
+        #[source]
+        source: PointError,
+    },
+}
+
+/// A measured run: every record is on disk; the summary is still to be made and the manifest to be sealed.
+#[derive(Debug)]
+pub struct Measured {
+    /// The bundle.
+    pub directory: PathBuf,
+    /// The manifest so far.
+    pub manifest: Manifest,
+    /// What was observed before the run.
+    pub environment: Environment,
+    /// The points measured.
+    pub points: Vec<PointEnded>,
+}
+
+/// Probes every platform, measures every point, and leaves the bundle's journals.
+///
+/// Stopping is not an error: the result then says `interrupted` and holds what was measured until then.
+pub fn run(
+    plan: &Plan,
+    source: &Arc<dyn RequestSource>,
+    options: RunOptions,
+    stop: &Arc<StopSignal>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Measured, RunError> {
+    host::raise_file_limit();
+    let clock = Clock::start();
+    let points = plan.points();
+    let probed = probe_all(plan, source, &points, clock, progress)?;
+    let environment = Environment {
+        platforms: plan
+            .platforms
+            .iter()
+            .zip(&probed)
+            .map(|(p, seen)| (p.name.clone(), seen.environment.clone()))
+            .collect(),
+    };
+
+    let started = clock::unix_seconds();
+    let mut manifest = Manifest {
+        format: bundle::FORMAT.into(),
+        tool: options.tool,
+        name: plan.name.clone(),
+        seed: plan.seed,
+        started: clock::rfc3339(started),
+        started_unix_s: started,
+        ended: None,
+        status: RunStatus::Running,
+        host: host::describe(),
+        git: options.git,
+        clock: "read".into(),
+        points: points.len(),
+        sha256: BTreeMap::new(),
+    };
+    let directory = options.directory;
+    fs::create_dir_all(&directory).map_err(|source| RunError::Write { path: directory.clone(), source })?;
+    write(&directory, bundle::PLAN, options.plan_yaml.as_bytes())?;
+    write_json(&directory, bundle::ENVIRONMENT, &environment)?;
+    write_json(&directory, bundle::MANIFEST, &manifest)?;
+
+    let journal = Journal::open(&directory, Arc::clone(source), clock)?;
+    let workers = options.workers.unwrap_or_else(|| host::cores().saturating_sub(1)).max(1);
+    let mut ended = Vec::with_capacity(points.len());
+    let mut failure = None;
+    for (index, point) in (0_u32..).zip(&points) {
+        if stop.asked() != Stop::No {
+            break;
+        }
+        let sending = sending(plan, point, &probed[point.platform])?;
+        let point_run = PointRun { index, point, source, journal: &journal, clock, stop, workers };
+        match point_run.run(sending, &mut |state| progress(Progress::Point(state))) {
+            Ok(facts) => {
+                progress(Progress::PointDone { ended: &facts });
+                ended.push(facts);
+            }
+            Err(source) => {
+                failure = Some(RunError::Point { point: index, source });
+                break;
+            }
+        }
+    }
+    let closed = journal.close();
+    manifest.status = match (&failure, &closed) {
+        (None, Ok(())) if stop.asked() == Stop::No => RunStatus::Complete,
+        (None, Ok(())) if ended.len() == points.len() && ended.iter().all(|point| !point.interrupted) => {
+            RunStatus::Complete
+        }
+        (None, Ok(())) => RunStatus::Interrupted,
+        _ => RunStatus::Failed,
+    };
+    manifest.ended = Some(clock::rfc3339(clock::unix_seconds()));
+    write_json(&directory, bundle::MANIFEST, &manifest)?;
+    // The first failure is the cause; a journal that stopped shows up in both places.
+    match (failure, closed) {
+        (_, Err(error)) => Err(error.into()),
+        (Some(error), Ok(())) => Err(error),
+        (None, Ok(())) => Ok(Measured { directory, manifest, environment, points: ended }),
+    }
+}
+
+fn probe_all(
+    plan: &Plan,
+    source: &Arc<dyn RequestSource>,
+    points: &[Point],
+    clock: Clock,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Probed>, RunError> {
+    let mut probed = Vec::with_capacity(plan.platforms.len());
+    for (index, platform) in plan.platforms.iter().enumerate() {
+        progress(Progress::Probing { platform: &platform.name });
+        let first = points.iter().position(|point| point.platform == index).unwrap_or(0);
+        // An index no run reaches: the probe's prompt is no measured request's prompt.
+        let prompt = source.prompt(first, u64::MAX);
+        probed.push(probe::probe(plan, platform, &prompt, clock)?);
+    }
+    Ok(probed)
+}
+
+fn sending(plan: &Plan, point: &Point, probed: &Probed) -> Result<Sending, RunError> {
+    let platform = &plan.platforms[point.platform];
+    let model = platform.model.as_deref().unwrap_or(&plan.model.id);
+    let length = match probed.environment.observed.length_control {
+        LengthControl::Auto => LengthControl::Natural,
+        settled => settled,
+    };
+    let template = probe::template(platform, &plan.workloads[point.workload], model, length)?;
+    Ok(Sending {
+        endpoint: probed.endpoint.clone(),
+        template: Arc::new(template),
+        keep_alive: platform.connection == ConnectionPolicy::KeepAlive,
+        keep_text: plan.model.tokenizer.is_some(),
+        secrets: probe::secrets(platform),
+        request_timeout: platform.request_timeout,
+    })
+}
+
+fn write_json(directory: &Path, name: &str, value: &impl serde::Serialize) -> Result<(), RunError> {
+    let mut text = serde_json::to_vec_pretty(value).expect("invariant: bundle types serialise");
+    text.push(b'\n');
+    write(directory, name, &text)
+}
+
+/// Writes a whole file or none of it: a reader never sees half a manifest.
+fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), RunError> {
+    let path = directory.join(name);
+    let temporary = directory.join(format!(".{name}.part"));
+    fs::write(&temporary, bytes)
+        .and_then(|()| fs::rename(&temporary, &path))
+        .map_err(|source| RunError::Write { path, source })
+}

@@ -1,0 +1,150 @@
+//! One point as the workers see it: what to send, when to stop, and the counters everybody reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use kneepoint_model::{Nanos, Prompt, Secret};
+use kneepoint_wire::request::RequestTemplate;
+use kneepoint_wire::transport::Endpoint;
+
+use crate::stop::StopSignal;
+
+/// What all workers of one point share. Instants are on the run's clock.
+#[derive(Debug)]
+pub(crate) struct PointTask {
+    pub(crate) point: u32,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) template: Arc<RequestTemplate>,
+    pub(crate) keep_alive: bool,
+    pub(crate) keep_text: bool,
+    /// Masked in whatever a server says.
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) started: Nanos,
+    pub(crate) window_start: Nanos,
+    /// Closed loop: the window ends once this many requests ended in it, not before `window_end` and not after
+    /// `latest_end`. Open loop: the schedule alone decides.
+    pub(crate) min_samples: Option<u64>,
+    pub(crate) latest_end: Nanos,
+    pub(crate) drain: Nanos,
+    pub(crate) request_timeout: Nanos,
+    pub(crate) stop: Arc<StopSignal>,
+    pub(crate) counters: Counters,
+    window_end: AtomicU64,
+    /// Closed loop: `window_end` is final.
+    settled: AtomicBool,
+}
+
+/// Figures for progress and telemetry; statistics come from records, never from here.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) dispatched: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    /// Requests dispatched that were intended in the window.
+    pub(crate) measured: AtomicU64,
+    /// Of those, ended (cut ones excepted).
+    pub(crate) samples: AtomicU64,
+    /// Largest lag since the last telemetry sample, ns.
+    pub(crate) lag_max: AtomicU64,
+}
+
+impl Counters {
+    /// Requests in flight.
+    pub(crate) fn in_flight(&self) -> u64 {
+        // Read in this order, so that a request ending in between never makes the difference negative.
+        let ended = self.ended.load(Ordering::Acquire);
+        self.dispatched.load(Ordering::Acquire).saturating_sub(ended)
+    }
+}
+
+/// The fixed part of a [`PointTask`].
+#[derive(Debug)]
+pub(crate) struct Timetable {
+    pub(crate) started: Nanos,
+    pub(crate) window_start: Nanos,
+    pub(crate) window_end: Nanos,
+    pub(crate) latest_end: Nanos,
+}
+
+/// How to send the requests of one point.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) template: Arc<RequestTemplate>,
+    pub(crate) keep_alive: bool,
+    pub(crate) keep_text: bool,
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) request_timeout: Nanos,
+}
+
+impl PointTask {
+    pub(crate) fn new(
+        point: u32,
+        sending: Sending,
+        timetable: &Timetable,
+        min_samples: Option<u64>,
+        drain: Nanos,
+        stop: Arc<StopSignal>,
+    ) -> Self {
+        Self {
+            point,
+            endpoint: sending.endpoint,
+            template: sending.template,
+            keep_alive: sending.keep_alive,
+            keep_text: sending.keep_text,
+            secrets: sending.secrets,
+            request_timeout: sending.request_timeout,
+            started: timetable.started,
+            window_start: timetable.window_start,
+            min_samples,
+            latest_end: timetable.latest_end,
+            drain,
+            stop,
+            counters: Counters::default(),
+            window_end: AtomicU64::new(timetable.window_end.0),
+            settled: AtomicBool::new(false),
+        }
+    }
+
+    /// End of the measured window, as known now.
+    pub(crate) fn window_end(&self) -> Nanos {
+        Nanos(self.window_end.load(Ordering::Acquire))
+    }
+
+    /// Ends the window at `at`, unless it ends earlier already, for good.
+    pub(crate) fn end_window_at(&self, at: Nanos) {
+        self.settled.store(true, Ordering::Release);
+        self.window_end.fetch_min(at.0, Ordering::AcqRel);
+    }
+
+    /// `true` while new requests may start at `now`. In a closed loop this is where the window grows until it holds
+    /// enough samples, and where its end is settled.
+    pub(crate) fn may_start(&self, now: Nanos) -> bool {
+        let Some(min_samples) = self.min_samples else { return now < self.window_end() };
+        if now < self.window_end() {
+            return true;
+        }
+        if self.settled.load(Ordering::Acquire) {
+            return false;
+        }
+        if self.counters.samples.load(Ordering::Acquire) >= min_samples || now >= self.latest_end {
+            self.settled.store(true, Ordering::Release);
+            return false;
+        }
+        self.window_end.fetch_max(now.0 + 1, Ordering::AcqRel);
+        true
+    }
+
+    /// `true` if a request intended at `intended` belongs to the measured window.
+    pub(crate) fn is_measured(&self, intended: Nanos) -> bool {
+        intended >= self.window_start
+    }
+}
+
+/// A request made ready before it is due, so that making it never delays sending it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) index: u64,
+    pub(crate) prompt: Prompt,
+    pub(crate) bytes: Vec<u8>,
+}

@@ -1,0 +1,516 @@
+//! The driver: one thread, one poll, and every request of its share of a point, open or closed loop alike.
+//!
+//! The thread waits for sockets and for the schedule in one call. It dispatches what is due, stamps what arrives,
+//! and hands finished requests to the journal; it never waits for anything else, so a slow server, a slow disk or a
+//! slow prompt cannot move a time stamp.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use kneepoint_model::record::{Outcome, Phase};
+use kneepoint_model::{FailurePoint, Nanos};
+use kneepoint_wire::exchange::{Exchange, Step};
+use kneepoint_wire::transport::{Condition, Milestones, Transport, TransportFailure};
+use mio::{Events, Interest, Poll, Token};
+
+use crate::alarm::Alarm;
+use crate::clock::Clock;
+use crate::flight::{Dispatch, End, Flight};
+use crate::host::thread_cpu;
+use crate::journal::JournalSender;
+use crate::stop::Stop;
+use crate::task::{PointTask, Prepared};
+
+/// One read takes at most this much.
+const READ_BUFFER: usize = 64 * 1024;
+/// Longest sleep: how late a stop request may be noticed.
+const HEARTBEAT: Nanos = Nanos::from_millis(50);
+/// How soon to look again for a prompt that is due but not ready.
+const STARVED_RETRY: Nanos = Nanos(200_000);
+/// How long a complete answer may hold its connection until its framing is complete too.
+const LINGER: Nanos = Nanos::from_millis(20);
+/// A kept connection idle for longer is not used again: common servers close theirs after five seconds, and a request
+/// sent into that close would fail through no fault of the server's.
+const IDLE_LIMIT: Nanos = Nanos::from_secs(4);
+/// A closed-loop slot whose request failed waits this long times the failures in a row, so that a dead server is not
+/// hammered; at most [`FAILURE_PAUSE_MAX`].
+const FAILURE_PAUSE: Nanos = Nanos::from_millis(100);
+const FAILURE_PAUSE_MAX: Nanos = Nanos::from_secs(1);
+
+const ALARM: Token = Token(usize::MAX);
+
+/// What this worker sends.
+#[derive(Debug)]
+pub(crate) enum Share {
+    /// Open loop: index and intended instant, ascending.
+    Arrivals(VecDeque<(u64, Nanos)>),
+    /// Closed loop: so many slots.
+    Slots(u32),
+}
+
+/// What a worker says at the end of a point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WorkerReport {
+    /// CPU time ÷ wall time over the window.
+    pub(crate) cpu_share: Option<f64>,
+    /// Arrivals in the window that were never dispatched.
+    pub(crate) unsent: u64,
+    /// `true` if the run was stopped before the window ended.
+    pub(crate) interrupted: bool,
+}
+
+/// A closed-loop slot waiting for its next request.
+#[derive(Clone, Copy, Debug)]
+struct FreeSlot {
+    at: Nanos,
+    failures: u32,
+}
+
+#[derive(Debug)]
+struct Link {
+    transport: Transport,
+    flight: Option<Flight>,
+    /// Failures in a row on the closed-loop slot the flight belongs to.
+    slot_failures: u32,
+    generation: u64,
+    idle_since: Nanos,
+}
+
+pub(crate) struct Worker<'a> {
+    task: &'a PointTask,
+    clock: Clock,
+    journal: JournalSender,
+    prepared: Receiver<Prepared>,
+    next: Option<Prepared>,
+    share: Share,
+    free_slots: VecDeque<FreeSlot>,
+    poll: Poll,
+    alarm: Alarm,
+    buffer: Vec<u8>,
+    links: Vec<Option<Link>>,
+    vacant: Vec<usize>,
+    idle: Vec<usize>,
+    /// Deadlines in the order of dispatch; all requests of a point have the same limit, so this is the order of time.
+    deadlines: VecDeque<(Nanos, usize, u64)>,
+    lingering: VecDeque<(Nanos, usize, u64)>,
+    open: usize,
+    generation: u64,
+    interrupted: bool,
+    cpu_window: CpuWindow,
+}
+
+/// CPU time at the edges of the measured window.
+#[derive(Clone, Copy, Debug, Default)]
+struct CpuWindow {
+    start: Option<(Nanos, Nanos)>,
+    end: Option<(Nanos, Nanos)>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(
+        task: &'a PointTask,
+        clock: Clock,
+        journal: JournalSender,
+        prepared: Receiver<Prepared>,
+        share: Share,
+    ) -> std::io::Result<Self> {
+        let poll = Poll::new()?;
+        let alarm = Alarm::register(poll.registry(), ALARM)?;
+        let free_slots = match &share {
+            Share::Arrivals(_) => VecDeque::new(),
+            Share::Slots(n) => (0..*n).map(|_| FreeSlot { at: task.started, failures: 0 }).collect(),
+        };
+        Ok(Self {
+            task,
+            clock,
+            journal,
+            prepared,
+            next: None,
+            share,
+            free_slots,
+            poll,
+            alarm,
+            buffer: vec![0; READ_BUFFER],
+            links: Vec::new(),
+            vacant: Vec::new(),
+            idle: Vec::new(),
+            deadlines: VecDeque::new(),
+            lingering: VecDeque::new(),
+            open: 0,
+            generation: 0,
+            interrupted: false,
+            cpu_window: CpuWindow::default(),
+        })
+    }
+
+    /// Sends this worker's share of the point and returns when its last request has ended or was cut.
+    pub(crate) fn run(mut self) -> std::io::Result<WorkerReport> {
+        let mut events = Events::with_capacity(1024);
+        loop {
+            let now = self.clock.now();
+            self.heed_stop(now);
+            let wake = self.dispatch_due(now);
+            let now = self.clock.now();
+            self.expire(now);
+            self.sample_cpu(now);
+            let window_end = self.task.window_end();
+            let sending =
+                now < window_end || (!self.interrupted && self.task.min_samples.is_some() && self.task.may_start(now));
+            if !sending {
+                let deadline = window_end + self.task.drain;
+                if self.open == 0 {
+                    break;
+                }
+                if now >= deadline || self.task.stop.asked() == Stop::Now {
+                    self.cut_all();
+                    break;
+                }
+            }
+            self.wait(&mut events, wake, now)?;
+            self.handle(&events);
+        }
+        Ok(WorkerReport { cpu_share: self.cpu_share(), unsent: self.unsent(), interrupted: self.interrupted })
+    }
+
+    fn heed_stop(&mut self, now: Nanos) {
+        if !self.interrupted && self.task.stop.asked() != Stop::No && now < self.task.window_end() {
+            self.interrupted = true;
+            self.task.end_window_at(now);
+        }
+    }
+
+    /// Dispatches everything due at `now`; returns when the next dispatch is due.
+    fn dispatch_due(&mut self, mut now: Nanos) -> Option<Nanos> {
+        loop {
+            let (intended, failures) = match &self.share {
+                Share::Arrivals(arrivals) => (arrivals.front()?.1, 0),
+                Share::Slots(_) => {
+                    let slot = self.free_slots.front()?;
+                    (slot.at, slot.failures)
+                }
+            };
+            if intended > now {
+                return Some(intended);
+            }
+            let allowed = match &self.share {
+                Share::Arrivals(_) => intended < self.task.window_end(),
+                Share::Slots(_) => !self.interrupted && self.task.may_start(now),
+            };
+            if !allowed {
+                return None;
+            }
+            let Some(prepared) = self.take_prepared() else { return Some(now + STARVED_RETRY) };
+            match &mut self.share {
+                Share::Arrivals(arrivals) => {
+                    let due = arrivals.pop_front();
+                    debug_assert_eq!(due.map(|(index, _)| index), Some(prepared.index));
+                }
+                Share::Slots(_) => {
+                    self.free_slots.pop_front();
+                }
+            }
+            now = self.clock.now();
+            self.dispatch(&prepared, intended, now, failures);
+        }
+    }
+
+    fn take_prepared(&mut self) -> Option<Prepared> {
+        if self.next.is_none() {
+            match self.prepared.try_recv() {
+                Ok(prepared) => self.next = Some(prepared),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
+            }
+        }
+        self.next.take()
+    }
+
+    fn dispatch(&mut self, prepared: &Prepared, intended: Nanos, dispatched: Nanos, failures: u32) {
+        let counters = &self.task.counters;
+        counters.dispatched.fetch_add(1, Ordering::AcqRel);
+        counters.lag_max.fetch_max(dispatched.saturating_sub(intended).0, Ordering::Relaxed);
+        let phase = if self.task.is_measured(intended) { Phase::Measured } else { Phase::WarmUp };
+        if phase == Phase::Measured {
+            counters.measured.fetch_add(1, Ordering::AcqRel);
+        }
+        let exchange = Exchange::new(self.task.template.dialect(), self.task.template.stream(), self.task.keep_text);
+        let times = Dispatch { intended, dispatched, phase };
+        let mut flight = Flight::new(prepared.index, &prepared.prompt, prepared.bytes.len(), exchange, times);
+        self.open += 1;
+
+        let clock = self.clock;
+        let place = match self.take_idle(dispatched) {
+            Some(place) => {
+                flight.reused = true;
+                place
+            }
+            None => match self.connect() {
+                Ok(place) => place,
+                Err(failure) => {
+                    let end = End::Broken(failure, clock.now());
+                    let milestones = Milestones { started: Some(dispatched), ..Milestones::default() };
+                    self.settle(flight, failures, end, milestones, None);
+                    return;
+                }
+            },
+        };
+        self.generation += 1;
+        let generation = self.generation;
+        let link = self.links[place].as_mut().expect("invariant: the place was just filled");
+        link.flight = Some(flight);
+        link.slot_failures = failures;
+        link.generation = generation;
+        self.deadlines.push_back((dispatched + self.task.request_timeout, place, generation));
+        if let Err(failure) = link.transport.send(&prepared.bytes, || clock.now()) {
+            self.end_flight(place, End::Broken(failure, clock.now()), false);
+        }
+    }
+
+    /// The kept connection used last, if it has not been idle for too long.
+    fn take_idle(&mut self, now: Nanos) -> Option<usize> {
+        while let Some(place) = self.idle.pop() {
+            let Some(link) = self.links[place].as_ref() else { continue };
+            if link.flight.is_some() {
+                continue;
+            }
+            if now.saturating_sub(link.idle_since) <= IDLE_LIMIT {
+                return Some(place);
+            }
+            self.close(place);
+        }
+        None
+    }
+
+    fn connect(&mut self) -> Result<usize, TransportFailure> {
+        let clock = self.clock;
+        let mut transport = Transport::connect(&self.task.endpoint, || clock.now())?;
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.links.push(None);
+            self.links.len() - 1
+        });
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if let Err(error) = self.poll.registry().register(transport.socket(), Token(place), interest) {
+            self.vacant.push(place);
+            return Err(kneepoint_wire::transport::connect_failure(&error));
+        }
+        let idle_since = clock.now();
+        self.links[place] = Some(Link { transport, flight: None, slot_failures: 0, generation: 0, idle_since });
+        Ok(place)
+    }
+
+    /// Ends what has run out of time: requests, and answers whose framing never completed.
+    fn expire(&mut self, now: Nanos) {
+        while let Some(&(at, place, generation)) = self.deadlines.front() {
+            if at > now {
+                break;
+            }
+            self.deadlines.pop_front();
+            if self.is_current(place, generation) {
+                let lingering = self.flight(place).is_some_and(|flight| flight.lingers_until.is_some());
+                let end = if lingering { End::Answered } else { End::TimedOut(now) };
+                self.end_flight(place, end, false);
+            }
+        }
+        while let Some(&(at, place, generation)) = self.lingering.front() {
+            if at > now {
+                break;
+            }
+            self.lingering.pop_front();
+            if self.is_current(place, generation) {
+                self.end_flight(place, End::Answered, false);
+            }
+        }
+        // Ended requests leave their deadlines behind; without this a long timeout would hold one entry a request.
+        while let Some(&(_, place, generation)) = self.deadlines.front() {
+            if self.is_current(place, generation) {
+                break;
+            }
+            self.deadlines.pop_front();
+        }
+    }
+
+    fn is_current(&self, place: usize, generation: u64) -> bool {
+        self.links[place].as_ref().is_some_and(|link| link.generation == generation && link.flight.is_some())
+    }
+
+    fn flight(&self, place: usize) -> Option<&Flight> {
+        self.links[place].as_ref()?.flight.as_ref()
+    }
+
+    fn wait(&mut self, events: &mut Events, dispatch: Option<Nanos>, now: Nanos) -> std::io::Result<()> {
+        let coarse = [
+            self.deadlines.front().map(|entry| entry.0),
+            self.lingering.front().map(|entry| entry.0),
+            Some(now + HEARTBEAT),
+        ];
+        let window_edge = [self.task.window_start, self.task.window_end()].into_iter().find(|edge| *edge > now);
+        let coarse = coarse.into_iter().flatten().chain(window_edge).min().unwrap_or(now);
+        let mut timeout = coarse.saturating_sub(now);
+        if let Some(dispatch) = dispatch {
+            if Alarm::IS_FINE && dispatch.saturating_sub(now) <= HEARTBEAT {
+                self.alarm.set(dispatch, now)?;
+            } else {
+                timeout = timeout.min(dispatch.saturating_sub(now));
+            }
+        }
+        match self.poll.poll(events, Some(Duration::from(timeout))) {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => Err(error),
+            Err(_) => {
+                events.clear();
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, events: &Events) {
+        for event in events {
+            if event.token() == ALARM {
+                self.alarm.rang();
+            } else {
+                self.move_bytes(event.token().0, event.is_read_closed() || event.is_error());
+            }
+        }
+    }
+
+    /// Lets one connection move what it can, and acts on what that brought.
+    fn move_bytes(&mut self, place: usize, read_closed: bool) {
+        let Some(link) = self.links.get_mut(place).and_then(Option::as_mut) else { return };
+        let clock = self.clock;
+        let Link { transport, flight, .. } = link;
+        let mut step = Step::More;
+        let mut unasked = false;
+        let result = transport.ready(
+            read_closed,
+            &mut self.buffer,
+            || clock.now(),
+            |at, bytes| match flight {
+                Some(flight) => step = flight.exchange.received(at, bytes),
+                None => unasked = true,
+            },
+        );
+        if link.flight.is_none() {
+            if unasked || !matches!(result, Ok(Condition::Alive)) {
+                self.idle.retain(|kept| *kept != place);
+                self.close(place);
+            }
+            return;
+        }
+        match result {
+            Ok(Condition::Alive) => self.after_bytes(place, step),
+            Ok(Condition::Closed(at)) => {
+                if let Some(flight) = &mut link.flight {
+                    flight.exchange.closed(at);
+                }
+                self.end_flight(place, End::Answered, false);
+            }
+            // A server may answer in full and reset instead of closing.
+            Err(_) if step == Step::Done => self.end_flight(place, End::Answered, false),
+            Err(failure) => self.end_flight(place, End::Broken(failure, clock.now()), false),
+        }
+    }
+
+    fn after_bytes(&mut self, place: usize, step: Step) {
+        if step != Step::Done {
+            return;
+        }
+        let Some(link) = self.links[place].as_mut() else { return };
+        let generation = link.generation;
+        let Some(flight) = &mut link.flight else { return };
+        if flight.exchange.is_framed() || !self.task.keep_alive {
+            let reusable = self.task.keep_alive && flight.exchange.connection_reusable();
+            self.end_flight(place, End::Answered, reusable);
+        } else if flight.lingers_until.is_none() {
+            let until = self.clock.now() + LINGER;
+            flight.lingers_until = Some(until);
+            self.lingering.push_back((until, place, generation));
+        }
+    }
+
+    /// Ends the request on a connection, keeps or closes the connection, and frees the closed-loop slot.
+    fn end_flight(&mut self, place: usize, end: End, keep: bool) {
+        let Some(link) = self.links[place].as_mut() else { return };
+        let Some(flight) = link.flight.take() else { return };
+        let (milestones, sent, failures) = (link.transport.milestones(), link.transport.sent(), link.slot_failures);
+        link.idle_since = self.clock.now();
+        if keep {
+            self.idle.push(place);
+        } else {
+            self.close(place);
+        }
+        self.settle(flight, failures, end, milestones, sent);
+    }
+
+    fn settle(&mut self, flight: Flight, failures: u32, end: End, milestones: Milestones, sent: Option<Nanos>) {
+        let now = self.clock.now();
+        let measured = flight.phase == Phase::Measured;
+        let finished = flight.finish(self.task.point, end, milestones, sent, &self.task.secrets);
+        let failed = match &finished.record.outcome {
+            Outcome::Failed(failure) => Some(failure.at),
+            Outcome::Ok | Outcome::Cut => None,
+        };
+        self.open -= 1;
+        let counters = &self.task.counters;
+        if measured && finished.record.outcome != Outcome::Cut {
+            counters.samples.fetch_add(1, Ordering::AcqRel);
+        }
+        if failed.is_some() {
+            counters.failed.fetch_add(1, Ordering::AcqRel);
+        }
+        counters.ended.fetch_add(1, Ordering::AcqRel);
+        self.journal.record(finished);
+        if matches!(self.share, Share::Slots(_)) {
+            let slot = next_slot(now, failed, failures);
+            let after = self.free_slots.partition_point(|other| other.at <= slot.at);
+            self.free_slots.insert(after, slot);
+        }
+    }
+
+    fn close(&mut self, place: usize) {
+        if let Some(mut link) = self.links[place].take() {
+            // Closing the descriptor would deregister it as well; an error here changes nothing.
+            let _ = self.poll.registry().deregister(link.transport.socket());
+            self.vacant.push(place);
+        }
+    }
+
+    fn cut_all(&mut self) {
+        for place in 0..self.links.len() {
+            let lingering = self.flight(place).is_some_and(|flight| flight.lingers_until.is_some());
+            self.end_flight(place, if lingering { End::Answered } else { End::Cut }, false);
+        }
+    }
+
+    fn sample_cpu(&mut self, now: Nanos) {
+        if self.cpu_window.start.is_none() && now >= self.task.window_start {
+            self.cpu_window.start = Some((now, thread_cpu()));
+        }
+        if self.cpu_window.end.is_none() && now >= self.task.window_end() && self.cpu_window.start.is_some() {
+            self.cpu_window.end = Some((now, thread_cpu()));
+        }
+    }
+
+    fn cpu_share(&self) -> Option<f64> {
+        let (from, cpu_from) = self.cpu_window.start?;
+        let (to, cpu_to) = self.cpu_window.end.unwrap_or_else(|| (self.clock.now(), thread_cpu()));
+        let wall = to.since(from).filter(|wall| *wall > Nanos::ZERO)?;
+        Some(cpu_to.saturating_sub(cpu_from).as_secs_f64() / wall.as_secs_f64())
+    }
+
+    fn unsent(&self) -> u64 {
+        let Share::Arrivals(arrivals) = &self.share else { return 0 };
+        let window_end = self.task.window_end();
+        arrivals.iter().filter(|(_, at)| self.task.is_measured(*at) && *at < window_end).count() as u64
+    }
+}
+
+/// When a closed-loop slot may send again: at once after an answer, after a pause after a failure.
+fn next_slot(now: Nanos, failed: Option<FailurePoint>, failures: u32) -> FreeSlot {
+    if failed.is_none() {
+        return FreeSlot { at: now, failures: 0 };
+    }
+    let failures = failures.saturating_add(1);
+    let pause = Nanos(FAILURE_PAUSE.0.saturating_mul(u64::from(failures))).min(FAILURE_PAUSE_MAX);
+    FreeSlot { at: now + pause, failures }
+}

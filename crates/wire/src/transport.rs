@@ -1,0 +1,390 @@
+//! One connection: a non-blocking socket, TLS over it where asked for, and a stamp right after every read.
+//!
+//! Owns bytes and instants of one TCP connection. Knows nothing of HTTP, dialects or schedules: it is told when the
+//! socket is ready, moves what it can, and hands every piece that arrived to its caller together with the instant at
+//! which the read returned. Decrypting and parsing happen after that instant, so they never lengthen a latency.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
+
+use kneepoint_model::{FailureKind, Nanos, Side};
+use mio::net::TcpStream;
+use rustls::ClientConnection;
+
+use crate::request::Target;
+use crate::tls::{TlsError, TlsSetup};
+
+/// Why an endpoint cannot be used at all, before any connection.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// Name resolution failed.
+    #[error("could not resolve `{host}`")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Name resolution gave nothing.
+    #[error("`{host}` has no address")]
+    NoAddress {
+        /// The name.
+        host: String,
+    },
+    /// TLS could not be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// Where to connect, resolved once before the run. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    addresses: Arc<[SocketAddr]>,
+    tls: Option<TlsSetup>,
+}
+
+impl Endpoint {
+    /// Resolves the target's name (blocking) and prepares TLS where the target asks for it.
+    pub fn resolve(target: &Target, ca: Option<&Path>) -> Result<Self, EndpointError> {
+        let host = target.host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> = (host, target.port)
+            .to_socket_addrs()
+            .map_err(|source| EndpointError::Resolve { host: host.to_owned(), source })?
+            .collect();
+        if addresses.is_empty() {
+            return Err(EndpointError::NoAddress { host: host.to_owned() });
+        }
+        let tls = target.tls.then(|| TlsSetup::new(host, ca)).transpose()?;
+        Ok(Self { addresses: addresses.into(), tls })
+    }
+
+    /// Every address the name resolved to, in the order of preference.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The same endpoint held to one address: a run must not wander between servers behind one name.
+    #[must_use]
+    pub fn pinned_to(&self, address: SocketAddr) -> Self {
+        Self { addresses: Arc::new([address]), tls: self.tls.clone() }
+    }
+}
+
+/// What went wrong on a connection, as far as the transport can tell.
+#[derive(Debug)]
+pub struct TransportFailure {
+    /// What.
+    pub kind: FailureKind,
+    /// On whose side.
+    pub side: Side,
+    /// What the system or the TLS library said.
+    pub detail: String,
+}
+
+/// The instants of one connection's life, filled in as they happen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Milestones {
+    /// Connect was asked for.
+    pub started: Option<Nanos>,
+    /// The TCP connection was up.
+    pub tcp: Option<Nanos>,
+    /// The TLS handshake was done.
+    pub tls: Option<Nanos>,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+enum State {
+    Connecting,
+    Handshaking,
+    Open,
+    /// The peer has closed its side.
+    Closed,
+}
+
+/// What a call to [`Transport::ready`] left the connection in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Still usable.
+    Alive,
+    /// The peer closed its side at this instant; everything before it was handed over.
+    Closed(Nanos),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Transport {
+    socket: TcpStream,
+    tls: Option<Box<ClientConnection>>,
+    state: State,
+    /// Request bytes not yet taken by the socket or the TLS session.
+    out: Vec<u8>,
+    out_taken: usize,
+    /// Instant at which the first byte of the request in `out` was handed over.
+    sent: Option<Nanos>,
+    milestones: Milestones,
+}
+
+impl Transport {
+    /// Begins to connect to the endpoint's first address. Register [`Transport::socket`] for reading and writing.
+    pub fn connect(endpoint: &Endpoint, now: impl Fn() -> Nanos) -> Result<Self, TransportFailure> {
+        let address = endpoint.addresses[0];
+        let started = now();
+        let socket = TcpStream::connect(address).map_err(|error| connect_failure(&error))?;
+        // A small write must not wait for the acknowledgement of the one before.
+        socket.set_nodelay(true).map_err(|error| connect_failure(&error))?;
+        let tls = match &endpoint.tls {
+            Some(setup) => Some(Box::new(setup.session().map_err(|error| tls_failure(&error))?)),
+            None => None,
+        };
+        let milestones = Milestones { started: Some(started), ..Milestones::default() };
+        Ok(Self { socket, tls, state: State::Connecting, out: Vec::new(), out_taken: 0, sent: None, milestones })
+    }
+
+    /// The socket, for registration with a poll.
+    pub fn socket(&mut self) -> &mut TcpStream {
+        &mut self.socket
+    }
+
+    /// The instants of this connection's life.
+    pub fn milestones(&self) -> Milestones {
+        self.milestones
+    }
+
+    /// TLS protocol version in use, once the handshake is done.
+    pub fn tls_version(&self) -> Option<String> {
+        let version = self.tls.as_ref()?.protocol_version()?;
+        Some(format!("{version:?}").replace('_', "."))
+    }
+
+    /// `true` once a request can leave without waiting for a handshake.
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// When the first byte of the current request was handed to the socket.
+    pub fn sent(&self) -> Option<Nanos> {
+        self.sent
+    }
+
+    /// `true` once the whole current request was handed over.
+    pub fn request_written(&self) -> bool {
+        self.out_taken == self.out.len() && self.tls.as_ref().is_none_or(|tls| !tls.wants_write())
+    }
+
+    /// Makes `request` the current request and hands over what the socket takes at once; the rest follows in
+    /// [`Transport::ready`].
+    pub fn send(&mut self, request: &[u8], now: impl Fn() -> Nanos) -> Result<(), TransportFailure> {
+        self.out.clear();
+        self.out.extend_from_slice(request);
+        self.out_taken = 0;
+        self.sent = None;
+        if self.state == State::Open { self.write(&now) } else { Ok(()) }
+    }
+
+    /// Moves what can be moved. `sink` gets every piece of plain text with the instant at which its read returned.
+    ///
+    /// `read_closed` is the poll's word that the peer has shut down its side: without it a read that did not fill the
+    /// buffer is known to have emptied the socket, which saves one call a wake-up.
+    pub fn ready(
+        &mut self,
+        read_closed: bool,
+        buffer: &mut [u8],
+        now: impl Fn() -> Nanos,
+        mut sink: impl FnMut(Nanos, &[u8]),
+    ) -> Result<Condition, TransportFailure> {
+        if self.state == State::Connecting && !self.finish_connect(&now)? {
+            return Ok(Condition::Alive);
+        }
+        if self.state == State::Handshaking || !self.request_written() {
+            self.write(&now)?;
+        }
+        loop {
+            match self.socket.read(buffer) {
+                Ok(0) => {
+                    let at = now();
+                    if self.state == State::Handshaking {
+                        return Err(TransportFailure {
+                            kind: FailureKind::Tls,
+                            side: Side::Network,
+                            detail: "closed during the TLS handshake".into(),
+                        });
+                    }
+                    self.state = State::Closed;
+                    return Ok(Condition::Closed(at));
+                }
+                Ok(n) => {
+                    let at = now();
+                    if self.tls.is_none() {
+                        sink(at, &buffer[..n]);
+                    } else if self.decrypt(at, &buffer[..n], &now, &mut sink)? {
+                        self.state = State::Closed;
+                        return Ok(Condition::Closed(at));
+                    }
+                    if n < buffer.len() && !read_closed {
+                        return Ok(Condition::Alive);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Condition::Alive),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io_failure(&error)),
+            }
+        }
+    }
+
+    fn finish_connect(&mut self, now: &impl Fn() -> Nanos) -> Result<bool, TransportFailure> {
+        if let Some(error) = self.socket.take_error().map_err(|error| connect_failure(&error))? {
+            return Err(connect_failure(&error));
+        }
+        match self.socket.peer_addr() {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(false),
+            Err(error) => return Err(connect_failure(&error)),
+        }
+        self.milestones.tcp = Some(now());
+        self.state = if self.tls.is_some() { State::Handshaking } else { State::Open };
+        Ok(true)
+    }
+
+    /// Writes handshake records and request bytes until the socket would block or nothing is left.
+    fn write(&mut self, now: &impl Fn() -> Nanos) -> Result<(), TransportFailure> {
+        let result = match &mut self.tls {
+            None => {
+                if self.sent.is_none() && !self.out.is_empty() {
+                    self.sent = Some(now());
+                }
+                write_all_ready(&mut self.socket, &self.out, &mut self.out_taken)
+            }
+            Some(tls) => loop {
+                if self.state == State::Open && self.out_taken < self.out.len() {
+                    // The session takes what fits its buffer; the rest follows once that has left.
+                    match tls.writer().write(&self.out[self.out_taken..]) {
+                        Ok(taken) => self.out_taken += taken,
+                        Err(error) => break Err(error),
+                    }
+                    self.sent.get_or_insert_with(now);
+                }
+                if let Err(error) = write_tls_ready(&mut self.socket, tls) {
+                    break Err(error);
+                }
+                if self.state != State::Open || self.out_taken == self.out.len() {
+                    break Ok(());
+                }
+            },
+        };
+        match result {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            // The peer may have answered and closed without reading everything; what it said is still to be read.
+            Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+                self.out_taken = self.out.len();
+                Ok(())
+            }
+            Err(error) => Err(io_failure(&error)),
+        }
+    }
+
+    /// Feeds ciphertext to the session and plain text to the sink; `true` if the peer has ended the session.
+    fn decrypt(
+        &mut self,
+        at: Nanos,
+        mut ciphertext: &[u8],
+        now: &impl Fn() -> Nanos,
+        sink: &mut impl FnMut(Nanos, &[u8]),
+    ) -> Result<bool, TransportFailure> {
+        let mut plain = [0_u8; 16 * 1024];
+        while !ciphertext.is_empty() {
+            let tls = self.tls.as_mut().expect("invariant: only called on a TLS connection");
+            tls.read_tls(&mut ciphertext).map_err(|error| io_failure(&error))?;
+            let state = match tls.process_new_packets() {
+                Ok(state) => state,
+                Err(error) => {
+                    // Tells the peer why, as far as the socket takes it; the failure itself is what is reported.
+                    let _ = write_tls_ready(&mut self.socket, tls);
+                    return Err(tls_failure(&error));
+                }
+            };
+            let mut left = state.plaintext_bytes_to_read();
+            while left > 0 {
+                let n = tls.reader().read(&mut plain).map_err(|error| io_failure(&error))?;
+                if n == 0 {
+                    break;
+                }
+                sink(at, &plain[..n]);
+                left -= n.min(left);
+            }
+            if state.peer_has_closed() {
+                return Ok(true);
+            }
+            if self.state == State::Handshaking && !tls.is_handshaking() {
+                self.milestones.tls = Some(at);
+                self.state = State::Open;
+            }
+            if tls.wants_write() || (self.state == State::Open && self.out_taken < self.out.len()) {
+                self.write(now)?;
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn write_all_ready(socket: &mut TcpStream, bytes: &[u8], taken: &mut usize) -> io::Result<()> {
+    while *taken < bytes.len() {
+        match socket.write(&bytes[*taken..]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => *taken += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn write_tls_ready(socket: &mut TcpStream, tls: &mut ClientConnection) -> io::Result<()> {
+    while tls.wants_write() {
+        match tls.write_tls(socket) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Sorts an error met while connecting.
+pub fn connect_failure(error: &io::Error) -> TransportFailure {
+    let (kind, side) = match error.kind() {
+        io::ErrorKind::ConnectionRefused => (FailureKind::ConnectRefused, Side::Server),
+        io::ErrorKind::TimedOut => (FailureKind::ConnectTimeout, Side::Network),
+        _ if is_local_shortage(error) => (FailureKind::Client, Side::Client),
+        _ => (FailureKind::ConnectFailed, Side::Network),
+    };
+    TransportFailure { kind, side, detail: error.to_string() }
+}
+
+/// Sorts an error met on an open connection.
+fn io_failure(error: &io::Error) -> TransportFailure {
+    let (kind, side) = match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {
+            (FailureKind::Reset, Side::Server)
+        }
+        io::ErrorKind::TimedOut => (FailureKind::Timeout, Side::Network),
+        _ if is_local_shortage(error) => (FailureKind::Client, Side::Client),
+        _ => (FailureKind::Reset, Side::Network),
+    };
+    TransportFailure { kind, side, detail: error.to_string() }
+}
+
+fn tls_failure(error: &rustls::Error) -> TransportFailure {
+    TransportFailure { kind: FailureKind::Tls, side: Side::Network, detail: error.to_string() }
+}
+
+/// Out of descriptors, ports or memory: this machine's fault.
+fn is_local_shortage(error: &io::Error) -> bool {
+    // EMFILE, ENFILE, EADDRNOTAVAIL, ENOBUFS, ENOMEM; the same numbers on every Linux architecture we build for.
+    const LINUX: [i32; 5] = [24, 23, 99, 105, 12];
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory)
+        || (cfg!(target_os = "linux") && error.raw_os_error().is_some_and(|code| LINUX.contains(&code)))
+}
