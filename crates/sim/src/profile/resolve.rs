@@ -36,7 +36,7 @@ pub(super) fn resolve(source_name: &str, text: &str) -> Result<Profile, Problems
         retry_after: retry_after(&mut reader, &queue),
         role_at_once: stream.role == Some(RoleFile::AtOnce),
         keep_alive: keep_alive(&mut reader, &stream_path, &stream),
-        route: route(&mut reader, &stream, file.network, file.tail, file.faults),
+        route: route(&mut reader, &stream, file.network, file.tail.as_ref(), file.faults),
         natural_mean: natural_mean(&mut reader, &output),
         ignore_eos: output.ignore_eos.unwrap_or_default(),
         min_tokens: output.min_tokens.unwrap_or_default(),
@@ -122,12 +122,11 @@ fn route(
     reader: &mut Reader<'_>,
     stream: &StreamFile,
     network: Option<NetworkFile>,
-    tail: Option<TailFile>,
+    tail: Option<&TailFile>,
     faults: Option<FaultsFile>,
 ) -> Route {
     let path = |section: &str, key: &str| Path::ROOT.key(section).key(key);
     let network = network.unwrap_or_default();
-    let tail = tail.as_ref();
     Route {
         rtt: reader.duration(&path("network", "rtt"), network.rtt.as_deref()),
         jitter: reader.duration(&path("network", "jitter"), network.jitter.as_deref()),

@@ -1,6 +1,9 @@
 //! Integration tests of the simulated platform.
 
+mod client;
 mod closed_form;
 mod engine_laws;
 mod queueing;
+mod schema;
+mod server;
 mod steps;
