@@ -1,0 +1,51 @@
+//! The metrics, a line each.
+
+use super::catalogue;
+
+catalogue! {
+    /// Definitions shown at the end of a report (metric definitions, version 1).
+    Term {
+        Ttft: "TTFT (time to first token): from the intended start of a request to its first event with non-empty output. Role-only and empty events do not count.",
+            "TTFT（首 token 延迟）：从请求的计划发送时刻到收到首个非空输出事件的时间；仅含角色或内容为空的事件不计。";
+        TtftSent: "TTFT from sent: the same end, counted from the first byte of the request handed to the socket.",
+            "TTFT（自发出起）：终点相同，起点改为请求的首字节交给套接字的时刻。";
+        Ttfa: "TTFA (time to first answer token): as TTFT, but to the first token that is not reasoning.",
+            "TTFA（首个答案 token 延迟）：与 TTFT 相同，但终点为首个非推理内容的 token。";
+        Tpot: "TPOT (time per output token): time from the first to the last event with output ÷ the output tokens after the first event. Absent where there are none.",
+            "TPOT（单 token 生成时间）：从首个到末个输出事件的时间 ÷ 首个事件之后的输出 token 数；没有后续 token 时不存在。";
+        Icl: "ICL (inter-chunk latency): gaps between events with output, pooled over all requests. An event may hold several tokens.",
+            "ICL（数据块间隔）：相邻输出事件之间的间隔，合并所有请求统计；一个事件可能包含多个 token。";
+        Itl: "ITL (inter-token latency): gaps per token; only where the number of tokens in every event is known.",
+            "ITL（token 间隔）：按 token 计的间隔；仅在每个事件的 token 数已知时给出。";
+        E2e: "E2E (end-to-end latency): from the intended start to the last event with output.",
+            "E2E（端到端延迟）：从计划发送时刻到最后一个输出事件的时间。";
+        Response: "Response time: from the intended start to the end of the answer; a trailing event without output is part of it.",
+            "响应时间：从计划发送时刻到应答结束；包含末尾不带输出的事件。";
+        OutputSpeed: "Output speed: 1 ÷ TPOT, tokens per second of one stream.",
+            "单路输出速度：1 ÷ TPOT，即单个流每秒输出的 token 数。";
+        Intended: "Intended start: when the schedule wanted the request to go out. Counting from there, a stalled server cannot hide its queue (no coordinated omission).",
+            "计划发送时刻：发送计划要求发出请求的时刻。以此为起点，服务端停顿造成的排队无法被掩盖（不存在协同遗漏）。";
+        Percentile: "Percentile: nearest rank, over successful requests unless it says \"with failures\", where a failed request counts as infinitely late.",
+            "分位数：最近秩法，仅统计成功的请求；标注“计入失败”时，失败的请求视为无限慢。";
+        Interval: "95% interval: the range within which the true value lies with 95% confidence, given this many samples. Overlapping intervals are called a tie.",
+            "95% 置信区间：在当前样本量下，真实值以 95% 的置信度落入的范围。区间重叠时视为不分高下。";
+        Throughput: "Throughput: output tokens, all tokens or requests completed in the measured window ÷ its length.",
+            "吞吐：测量窗口内完成的输出 token、全部 token 或请求数 ÷ 窗口时长。";
+        Goodput: "Goodput: requests per second that met every limit of the SLO.",
+            "有效吞吐（goodput）：每秒满足 SLO 全部限值的请求数。";
+        Attainment: "Attainment: requests that met every limit ÷ requests judged; failures count as missed, requests cut by the end of the test are left out.",
+            "SLO 达成率：满足全部限值的请求 ÷ 参与评判的请求；失败计为未达标，因测试结束而中止的请求不计入。";
+        Stability: "Stability coefficient: standard deviation ÷ mean of the output tokens per second within the window; lower is steadier.",
+            "稳定系数：窗口内每秒输出 token 数的标准差 ÷ 均值；越小越平稳。";
+        Window: "Measured window: the time of a point that counts. The warm-up before it is in no figure; in the drain after it open requests may still end.",
+            "测量窗口：测试点中计入统计的时段。之前的预热不计入任何指标；之后的排空阶段等待未完成的请求结束。";
+        OpenLoop: "Open loop: arrivals follow the schedule and never wait for answers. Closed loop: a fixed number of requests is in flight.",
+            "开环：请求按计划到达，从不等待应答。闭环：保持固定数量的在途请求。";
+        ScheduleLag: "Schedule lag: how late the client itself dispatched a request. Large values mean that the client was the limit.",
+            "调度滞后：客户端自身晚于计划发出请求的时间；数值偏大说明瓶颈在客户端。";
+        Cut: "Cut: still open when the drain ended. Neither a success nor a failure; in no percentile.",
+            "中止：排空结束时仍未完成的请求。既不算成功也不算失败，不计入任何分位数。";
+        TooSmall: "n too small: a percentile that so few samples cannot support is not shown; the number needed stands beside it.",
+            "样本不足：样本数不足以支撑的分位数不予显示，并注明所需的样本数。";
+    }
+}

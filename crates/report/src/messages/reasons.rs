@@ -1,0 +1,132 @@
+//! Validity reasons in words, and the unit of each one's figures.
+
+use kneepoint_model::summary::{Reason, ReasonCode};
+
+use super::{Language, Message as _, catalogue};
+use crate::format;
+
+catalogue! {
+    /// What is the matter and why it matters.
+    ReasonText {
+        NoSuccess: "No request succeeded.", "没有一个请求成功。";
+        TooFewSamples: "Fewer samples than the plan asked for.", "样本数少于测试计划的要求。";
+        ClientLate: "The client dispatched requests late: it was the limit, not the platform.", "客户端发送请求过晚：瓶颈在客户端，而非平台。";
+        ClientBusy: "The client's busiest thread was short of CPU: latencies may be the client's.", "客户端最繁忙线程的 CPU 不足：测得的延迟可能来自客户端。";
+        ErrorRate: "Too many requests failed.", "失败的请求过多。";
+        Interrupted: "The run was stopped inside this point.", "测试在该测试点进行期间被中断。";
+        RecordsLost: "The journal lost records of this point.", "该测试点的部分请求记录丢失。";
+        BacklogGrowing: "The queue grew throughout the window: the platform was overloaded, and latencies depend on how long the point was held.", "测量窗口内排队持续增长：平台已过载，延迟取决于测试点持续的时长。";
+        LittlesLaw: "Requests in flight, rate and latency do not fit together (Little's law): the point was not in a steady state.", "在途请求数、速率与延迟不满足利特尔法则（Little's law）：该测试点未达到稳态。";
+        RateNotKept: "The achieved rate fell short of the scheduled one.", "实际速率低于计划速率。";
+        InputLength: "The server counted other input lengths than the plan wanted.", "服务端统计的输入长度与计划不符。";
+        OutputLength: "Answers were not of the length the plan wanted.", "输出长度与计划不符。";
+        TokenCountsDisagree: "The server and the reference tokenizer disagree on the output tokens.", "服务端与参考分词器统计的输出 token 数不一致。";
+        PseudoStreaming: "Answers came in one piece although a stream was asked for: TTFT equals the whole answer's time.", "请求了流式输出，但应答一次性返回：TTFT 等于整个应答的时间。";
+        CachedPrompts: "Prompt tokens were served from a cache: latencies are better than without it.", "部分提示词 token 命中了缓存：延迟会优于未命中缓存的情况。";
+        InvisibleOutput: "Successful answers reported tokens but carried no visible output; they have no TTFT.", "部分成功的应答报告了 token 数却没有可见输出，因而没有 TTFT。";
+        NoTokenCount: "Nobody counted the output tokens: neither the server nor a tokenizer.", "服务端和分词器均未给出输出 token 数。";
+        Cut: "Requests were still open at the end of the drain.", "排空结束时仍有请求未完成。";
+        Oddities: "Malformed or unknown events in the answers.", "应答中存在格式错误或未知的事件。";
+    }
+}
+
+/// A reason's sentence.
+pub(crate) fn reason_text(code: ReasonCode, language: Language) -> &'static str {
+    let text = match code {
+        ReasonCode::NoSuccess => ReasonText::NoSuccess,
+        ReasonCode::TooFewSamples => ReasonText::TooFewSamples,
+        ReasonCode::ClientLate => ReasonText::ClientLate,
+        ReasonCode::ClientBusy => ReasonText::ClientBusy,
+        ReasonCode::ErrorRate => ReasonText::ErrorRate,
+        ReasonCode::Interrupted => ReasonText::Interrupted,
+        ReasonCode::RecordsLost => ReasonText::RecordsLost,
+        ReasonCode::BacklogGrowing => ReasonText::BacklogGrowing,
+        ReasonCode::LittlesLaw => ReasonText::LittlesLaw,
+        ReasonCode::RateNotKept => ReasonText::RateNotKept,
+        ReasonCode::InputLength => ReasonText::InputLength,
+        ReasonCode::OutputLength => ReasonText::OutputLength,
+        ReasonCode::TokenCountsDisagree => ReasonText::TokenCountsDisagree,
+        ReasonCode::PseudoStreaming => ReasonText::PseudoStreaming,
+        ReasonCode::CachedPrompts => ReasonText::CachedPrompts,
+        ReasonCode::InvisibleOutput => ReasonText::InvisibleOutput,
+        ReasonCode::NoTokenCount => ReasonText::NoTokenCount,
+        ReasonCode::Cut => ReasonText::Cut,
+        ReasonCode::Oddities => ReasonText::Oddities,
+    };
+    text.text(language)
+}
+
+catalogue! {
+    /// A figure with what it counts.
+    Figure {
+        Failed: "{n} failed", "{n} 个失败";
+        Samples: "{n} samples", "{n} 个样本";
+        LagP99: "lag p99 {n}", "滞后 p99 为 {n}";
+        CpuShare: "{n} of a core", "占单核 {n}";
+        Failures: "{n} failed", "失败率 {n}";
+        Measured: "{n} measured", "已测量 {n}";
+        Lost: "{n} lost", "丢失 {n}";
+        Growth: "{n} requests more each second", "每秒增加 {n} 个请求";
+        Deviation: "{n} off", "偏差 {n}";
+        Achieved: "{n} achieved", "达到 {n}";
+        OfAnswers: "{n} of answers", "占应答的 {n}";
+        OfTokens: "{n} of tokens", "占 token 的 {n}";
+        Requests: "{n} requests", "{n} 个请求";
+        Events: "{n} events", "{n} 个事件";
+    }
+}
+
+/// The observed figure in words: `lag p99 12.4 ms`.
+pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<String> {
+    let observed = reason.observed?;
+    let figure = match reason.code {
+        ReasonCode::NoSuccess => Figure::Failed,
+        ReasonCode::TooFewSamples => Figure::Samples,
+        ReasonCode::ClientLate => Figure::LagP99,
+        ReasonCode::ClientBusy => Figure::CpuShare,
+        ReasonCode::ErrorRate => Figure::Failures,
+        ReasonCode::Interrupted => Figure::Measured,
+        ReasonCode::RecordsLost => Figure::Lost,
+        ReasonCode::BacklogGrowing => Figure::Growth,
+        ReasonCode::LittlesLaw
+        | ReasonCode::InputLength
+        | ReasonCode::OutputLength
+        | ReasonCode::TokenCountsDisagree => Figure::Deviation,
+        ReasonCode::RateNotKept => Figure::Achieved,
+        ReasonCode::PseudoStreaming | ReasonCode::InvisibleOutput | ReasonCode::NoTokenCount => Figure::OfAnswers,
+        ReasonCode::CachedPrompts => Figure::OfTokens,
+        ReasonCode::Cut => Figure::Requests,
+        ReasonCode::Oddities => Figure::Events,
+    };
+    Some(language.say(figure, &[("n", &reason_value(reason.code, observed))]))
+}
+
+/// A figure of a reason with its unit.
+fn reason_value(code: ReasonCode, value: f64) -> String {
+    match code {
+        ReasonCode::NoSuccess | ReasonCode::TooFewSamples | ReasonCode::Cut | ReasonCode::Oddities => {
+            format::whole(value)
+        }
+        ReasonCode::ClientLate => format::millis(value),
+        ReasonCode::Interrupted => format!("{} s", format::number(value)),
+        ReasonCode::RecordsLost => format::bytes(value),
+        ReasonCode::BacklogGrowing => format::number(value),
+        ReasonCode::LittlesLaw
+        | ReasonCode::InputLength
+        | ReasonCode::OutputLength
+        | ReasonCode::TokenCountsDisagree => format::signed_percent(value),
+        _ => format::percent(value),
+    }
+}
+
+/// The limit a reason's figure was held against, without a sign: `5%`.
+pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
+    let limit = reason.limit?;
+    Some(match reason.code {
+        ReasonCode::LittlesLaw
+        | ReasonCode::InputLength
+        | ReasonCode::OutputLength
+        | ReasonCode::TokenCountsDisagree => format::percent(limit),
+        code => reason_value(code, limit),
+    })
+}

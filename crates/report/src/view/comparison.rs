@@ -1,0 +1,161 @@
+//! Runs taken apart into platforms, curves and points, each with the name a reader sees.
+
+use std::collections::BTreeSet;
+
+use kneepoint_model::plan::Arrival;
+use kneepoint_model::summary::{LoadSummary, PointSummary};
+
+use crate::Run;
+use crate::format;
+use crate::messages::{Label, Language};
+
+/// All runs of one report.
+pub(crate) struct Comparison<'a> {
+    /// As handed in.
+    pub(crate) runs: &'a [Run<'a>],
+    /// A platform of a run each; the position gives its colour in every chart.
+    pub(crate) platforms: Vec<PlatformView<'a>>,
+    /// Points of one platform, workload and kind of load, lowest load first.
+    pub(crate) curves: Vec<Curve<'a>>,
+    /// Workload names in order of appearance.
+    pub(crate) workloads: Vec<&'a str>,
+}
+
+/// One platform of one run.
+pub(crate) struct PlatformView<'a> {
+    /// Unique in the report: the platform's name, with its run's where that is needed.
+    pub(crate) label: String,
+    /// Index into the runs.
+    pub(crate) run: usize,
+    /// Its name in the plan.
+    pub(crate) name: &'a str,
+    /// `true` if it is a simulated one.
+    pub(crate) simulated: bool,
+}
+
+/// The points of one platform under one workload and one kind of load.
+pub(crate) struct Curve<'a> {
+    /// Index into the platforms.
+    pub(crate) platform: usize,
+    /// The workload.
+    pub(crate) workload: &'a str,
+    /// `true` for rates, `false` for concurrency levels.
+    pub(crate) open_loop: bool,
+    /// Lowest load first.
+    pub(crate) points: Vec<&'a PointSummary>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Takes the runs apart.
+    pub(crate) fn new(runs: &'a [Run<'a>]) -> Self {
+        let platforms = platforms(runs);
+        let mut workloads = Vec::new();
+        let mut curves: Vec<Curve<'a>> = Vec::new();
+        for (run, point) in runs.iter().enumerate().flat_map(|(i, r)| r.summary.points.iter().map(move |p| (i, p))) {
+            if !workloads.contains(&point.workload.as_str()) {
+                workloads.push(point.workload.as_str());
+            }
+            let Some(platform) = platforms.iter().position(|p| p.run == run && p.name == point.platform) else {
+                continue;
+            };
+            let open_loop = point.load.rate_rps.is_some();
+            let same =
+                |c: &&mut Curve<'a>| c.platform == platform && c.workload == point.workload && c.open_loop == open_loop;
+            match curves.iter_mut().find(same) {
+                Some(curve) => curve.points.push(point),
+                None => curves.push(Curve { platform, workload: &point.workload, open_loop, points: vec![point] }),
+            }
+        }
+        for curve in &mut curves {
+            curve.points.sort_by(|a, b| level(&a.load).total_cmp(&level(&b.load)));
+        }
+        Self { runs, platforms, curves, workloads }
+    }
+
+    /// The label of a curve's platform.
+    pub(crate) fn label(&self, curve: &Curve<'_>) -> &str {
+        &self.platforms[curve.platform].label
+    }
+
+    /// Every point with its curve, in the order of the curves.
+    pub(crate) fn points(&self) -> impl Iterator<Item = (&Curve<'a>, &'a PointSummary)> {
+        self.curves.iter().flat_map(|c| c.points.iter().map(move |p| (c, *p)))
+    }
+
+    /// `true` if workloads must be told apart.
+    pub(crate) fn many_workloads(&self) -> bool {
+        self.workloads.len() > 1
+    }
+
+    /// Curves that may be held against each other: same workload, same kind of load.
+    pub(crate) fn groups(&self) -> Vec<Vec<&Curve<'a>>> {
+        let mut groups: Vec<Vec<&Curve<'a>>> = Vec::new();
+        for curve in &self.curves {
+            let same = |g: &&mut Vec<&Curve<'a>>| {
+                g.first().is_some_and(|c| c.workload == curve.workload && c.open_loop == curve.open_loop)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(curve),
+                None => groups.push(vec![curve]),
+            }
+        }
+        groups
+    }
+}
+
+/// One platform of each run, in the order of its points, then those that were never measured.
+fn platforms<'a>(runs: &'a [Run<'a>]) -> Vec<PlatformView<'a>> {
+    let mut found: Vec<PlatformView<'a>> = Vec::new();
+    for (run, r) in runs.iter().enumerate() {
+        let measured = r.summary.points.iter().map(|p| (p.platform.as_str(), p.simulated));
+        let seen = r.environment.platforms.iter().map(|(name, e)| (name.as_str(), e.observed.simulated));
+        for (name, simulated) in measured.chain(seen) {
+            if let Some(known) = found.iter_mut().find(|p| p.run == run && p.name == name) {
+                known.simulated |= simulated;
+            } else {
+                found.push(PlatformView { label: name.to_owned(), run, name, simulated });
+            }
+        }
+    }
+    // The run's name is added where the platform's does not tell, then its start, then its position.
+    for attempt in 0..3 {
+        let labels: Vec<String> = found.iter().map(|p| p.label.clone()).collect();
+        let mut once = BTreeSet::new();
+        let twice: BTreeSet<&String> = labels.iter().filter(|l| !once.insert(*l)).collect();
+        for (platform, label) in found.iter_mut().zip(&labels).filter(|(_, label)| twice.contains(label)) {
+            let run = &runs[platform.run].summary.run;
+            platform.label = match attempt {
+                0 => format!("{label} · {}", run.name),
+                1 => format!("{label} · {}", run.started),
+                _ => format!("{label} · #{}", platform.run + 1),
+            };
+        }
+    }
+    found
+}
+
+/// A load level as one number, to order levels of one kind.
+pub(crate) fn level(load: &LoadSummary) -> f64 {
+    load.rate_rps.or_else(|| load.concurrency.map(f64::from)).unwrap_or(0.0)
+}
+
+/// `true` if both are the same level of the same kind.
+pub(crate) fn same_level(a: &LoadSummary, b: &LoadSummary) -> bool {
+    a.rate_rps.is_some() == b.rate_rps.is_some() && (level(a) - level(b)).abs() <= 1e-9 * level(a).abs().max(1.0)
+}
+
+/// A load level in words: `8 req/s`.
+pub(crate) fn load_text(load: &LoadSummary, language: Language) -> String {
+    let label = match (load.rate_rps, load.arrival) {
+        (Some(_), Some(Arrival::Poisson)) => Label::LoadRatePoisson,
+        (Some(_), _) => Label::LoadRate,
+        (None, _) => Label::LoadConcurrency,
+    };
+    language.say(label, &[("n", &format::plain(level(load)))])
+}
+
+/// `open loop` or `closed loop`.
+pub(crate) fn kind_text(open_loop: bool, language: Language) -> &'static str {
+    use crate::messages::Message as _;
+    if open_loop { Label::OpenKind.text(language) } else { Label::ClosedKind.text(language) }
+}

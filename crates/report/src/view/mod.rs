@@ -1,0 +1,13 @@
+//! What a report says, before it is HTML or Markdown: who is compared, verdict, warnings, tables.
+//!
+//! Everything here is plain text still to be escaped; it knows no output format.
+
+pub(crate) mod comparison;
+pub(crate) mod document;
+pub(crate) mod method;
+pub(crate) mod points;
+pub(crate) mod table;
+pub(crate) mod tables;
+pub(crate) mod values;
+pub(crate) mod verdict;
+pub(crate) mod warnings;
