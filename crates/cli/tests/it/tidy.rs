@@ -85,6 +85,21 @@ fn crates_use_each_other_downwards_only() {
 }
 
 #[test]
+fn dependencies_are_used() {
+    let code_below = |folder: &Path| {
+        let mut paths = Vec::new();
+        rust_files(folder, &mut paths);
+        paths.iter().map(|path| read(path)).collect::<String>()
+    };
+    let sources = |package: &Value| {
+        let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+        let folder = manifest.parent().unwrap();
+        (code_below(&folder.join("src")), code_below(&folder.join("tests")))
+    };
+    assert_none(&check_used(&metadata(), &read("Cargo.toml"), sources));
+}
+
+#[test]
 fn licences_are_on_the_list() {
     let allowed = allowed_licences(&read("deny.toml"));
     assert!(allowed.contains("MIT") && allowed.len() > 3, "deny.toml could not be read: {allowed:?}");

@@ -39,6 +39,28 @@ pub(crate) fn check_edges(metadata: &Value, edges: &[(&str, &[&str])], test_edge
     problems
 }
 
+/// Every dependency that a crate declares is named in its sources (in its tests, where only they may use it), and every
+/// entry of `[workspace.dependencies]` is declared by a crate. `sources` gives a crate's code: its `src`, and its tests.
+pub(crate) fn check_used(metadata: &Value, manifest: &str, sources: impl Fn(&Value) -> (String, String)) -> Problems {
+    let mut problems = Problems::new();
+    let mut declared = BTreeSet::new();
+    for package in workspace_members(metadata) {
+        let (code, tests) = sources(package);
+        for dependency in array(package, "dependencies") {
+            let name = text(dependency, "name");
+            declared.insert(name);
+            let identifier = name.replace('-', "_");
+            let in_tests = dependency["kind"] == "dev" && names(&tests, &identifier);
+            if !names(&code, &identifier) && !in_tests {
+                problems.push(format!("{} declares {name} and does not use it", text(package, "name")));
+            }
+        }
+    }
+    let unused = dependency_names(manifest).into_iter().filter(|name| !declared.contains(name));
+    problems.extend(unused.map(|name| format!("no crate uses the workspace's dependency {name}")));
+    problems
+}
+
 /// Every dependency can be had under licences from the list.
 pub(crate) fn check_licences(metadata: &Value, allowed: &BTreeSet<String>) -> Problems {
     array(metadata, "packages")
@@ -230,6 +252,11 @@ fn one<'a>(words: &'a [&'a str], allowed: &BTreeSet<String>) -> Evaluated<'a> {
         [licence, "WITH", _, rest @ ..] | [licence, rest @ ..] => Some((allowed.contains(*licence), rest)),
         [] => None,
     }
+}
+
+/// Whether a word stands in the code as a whole.
+fn names(code: &str, identifier: &str) -> bool {
+    code.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == identifier)
 }
 
 /// The keys of `[workspace.dependencies]`.

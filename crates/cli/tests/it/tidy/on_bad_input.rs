@@ -31,6 +31,25 @@ fn edges() {
 }
 
 #[test]
+fn used() {
+    let dependencies =
+        json!([{"name": "a-b", "kind": null}, {"name": "c", "kind": "dev"}, {"name": "d", "kind": null}]);
+    let metadata =
+        json!({"workspace_members": ["x"], "packages": [{"id": "x", "name": "x", "dependencies": dependencies}]});
+    let manifest = "[workspace.dependencies]\na-b = \"1\"\nc = \"1\"\nd = \"1\"\n";
+    let sources = |code: &str, tests: &str| {
+        let both = (code.to_owned(), tests.to_owned());
+        move |_: &Value| both.clone()
+    };
+    assert_none(&check_used(&metadata, manifest, sources("use a_b::x; d::y();", "use c::z;")));
+    let expected = ["x declares c and does not use it", "x declares d and does not use it"];
+    assert_eq!(check_used(&metadata, manifest, sources("use a_b::x; ab::c_d();", "use d::z;")), expected);
+    let more = format!("{manifest}e = \"1\"\n");
+    let expected = ["no crate uses the workspace's dependency e"];
+    assert_eq!(check_used(&metadata, &more, sources("use a_b::x; d::y(); c::z();", "")), expected);
+}
+
+#[test]
 fn licences() {
     let allowed: BTreeSet<_> = ["MIT", "Apache-2.0", "Unicode-3.0"].map(str::to_owned).into();
     for good in ["MIT", "GPL-3.0 OR MIT", "Apache-2.0/MIT", "(MIT OR ISC) AND Unicode-3.0", "Apache-2.0 WITH X OR Y"] {
