@@ -41,7 +41,10 @@ fn from_json(value: &Value) -> Complaint {
         .and_then(words)
         .or_else(|| first_of(&["message", "msg", "error_msg", "detail", "error_message", "title"]))
         .unwrap_or_else(|| if inner.is_some() || value.is_object() { value.to_string() } else { String::new() });
-    let label = first_of(&["type", "code"]).filter(|label| label != "error" && !message.contains(label.as_str()));
+    let label = places()
+        .flat_map(|place| ["type", "code"].map(|name| place.get(name).and_then(Value::as_str)))
+        .flatten()
+        .find(|label| *label != "error" && label.contains(|c: char| c.is_alphabetic()) && !message.contains(label));
     let status = places()
         .flat_map(|place| ["status", "status_code", "code", "http_code"].map(|name| place.get(name)))
         .flatten()

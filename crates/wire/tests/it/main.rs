@@ -1,0 +1,8 @@
+//! Tests of the wire without a wire: captured answers, server behaviours, laws that hold for any bytes.
+
+mod behaviours;
+mod captures;
+mod errors;
+mod laws;
+mod request;
+mod support;
