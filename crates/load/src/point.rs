@@ -135,14 +135,14 @@ impl PointRun<'_> {
         };
         let wanted = wanted.min(capacity as u64);
         let began = self.clock.now();
-        let mut told = Nanos::ZERO;
+        let mut told: Option<Nanos> = None;
         while ready.made.load(Ordering::Acquire) < wanted && self.stop.asked() == Stop::No {
             let now = self.clock.now();
             if now.saturating_sub(began) >= READY_TIME {
                 break;
             }
-            if now.saturating_sub(told) >= PROGRESS_EVERY {
-                told = now;
+            if told.is_none_or(|told| now.saturating_sub(told) >= PROGRESS_EVERY) {
+                told = Some(now);
                 progress(PointProgress::preparing(self.index, ready.made.load(Ordering::Acquire), wanted));
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -171,7 +171,7 @@ impl PointRun<'_> {
     ) -> Result<Watched, PointError> {
         let mut telemetry = Telemetry::new(self.clock.now());
         let mut window_cpu = [None, None];
-        let mut told = Nanos::ZERO;
+        let mut told: Option<Nanos> = None;
         while handles.iter().any(|handle| !handle.is_finished()) {
             std::thread::sleep(TICK);
             let now = self.clock.now();
@@ -185,8 +185,8 @@ impl PointRun<'_> {
                 window_cpu[1] = None;
             }
             telemetry.sample(task, now, &self.journal.sender());
-            if now.saturating_sub(told) >= PROGRESS_EVERY {
-                told = now;
+            if told.is_none_or(|told| now.saturating_sub(told) >= PROGRESS_EVERY) {
+                told = Some(now);
                 progress(point_progress(task, now));
             }
             if self.journal.has_failed() {

@@ -178,7 +178,7 @@ fn plain_request(
         Err(failure) => Err(ProbeError::Refused {
             platform: platform.name.clone(),
             url: platform.url.clone(),
-            failure: Box::new(Failure { detail: mask(platform, &failure.detail), ..failure.clone() }),
+            failure: Box::new(masked(failure, template)),
         }),
     }
 }
@@ -231,17 +231,8 @@ fn settle_length(
     Ok(())
 }
 
-/// Masks every secret of a platform in `text`.
-pub(crate) fn mask(platform: &Platform, text: &str) -> String {
-    secrets(platform).iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text))
-}
-
-/// Every secret that a platform's requests carry.
-pub(crate) fn secrets(platform: &Platform) -> Vec<kneepoint_model::Secret> {
-    use kneepoint_model::plan::HeaderText;
-    let headers = platform.headers.iter().filter_map(|(_, text)| match text {
-        HeaderText::Secret(secret) => Some(secret),
-        HeaderText::Plain(_) => None,
-    });
-    platform.key.iter().chain(headers).map(|secret| secret.value.clone()).collect()
+/// What the server said, without the secrets that it may have echoed.
+fn masked(failure: &Failure, template: &RequestTemplate) -> Failure {
+    let detail = template.secrets().iter().fold(failure.detail.clone(), |text, secret| secret.mask_in(&text));
+    Failure { detail, ..failure.clone() }
 }

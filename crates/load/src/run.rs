@@ -192,7 +192,6 @@ fn sending(plan: &Plan, point: &Point, probed: &Probed) -> Result<Sending, RunEr
         template: Arc::new(template),
         keep_alive: platform.connection == ConnectionPolicy::KeepAlive,
         keep_text: plan.model.tokenizer.is_some(),
-        secrets: probe::secrets(platform),
         request_timeout: platform.request_timeout,
     })
 }

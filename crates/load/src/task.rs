@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use kneepoint_model::{Nanos, Prompt, Secret};
+use kneepoint_model::{Nanos, Prompt};
 use kneepoint_wire::request::RequestTemplate;
 use kneepoint_wire::transport::Endpoint;
 
@@ -17,8 +17,6 @@ pub(crate) struct PointTask {
     pub(crate) template: Arc<RequestTemplate>,
     pub(crate) keep_alive: bool,
     pub(crate) keep_text: bool,
-    /// Masked in whatever a server says.
-    pub(crate) secrets: Vec<Secret>,
     pub(crate) started: Nanos,
     pub(crate) window_start: Nanos,
     /// Closed loop: the window ends once this many requests ended in it, not before `window_end` and not after
@@ -73,7 +71,6 @@ pub(crate) struct Sending {
     pub(crate) template: Arc<RequestTemplate>,
     pub(crate) keep_alive: bool,
     pub(crate) keep_text: bool,
-    pub(crate) secrets: Vec<Secret>,
     pub(crate) request_timeout: Nanos,
 }
 
@@ -92,7 +89,6 @@ impl PointTask {
             template: sending.template,
             keep_alive: sending.keep_alive,
             keep_text: sending.keep_text,
-            secrets: sending.secrets,
             request_timeout: sending.request_timeout,
             started: timetable.started,
             window_start: timetable.window_start,

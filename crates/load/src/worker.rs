@@ -445,7 +445,7 @@ impl<'a> Worker<'a> {
     fn settle(&mut self, flight: Flight, failures: u32, end: End, milestones: Milestones, sent: Option<Nanos>) {
         let now = self.clock.now();
         let measured = flight.phase == Phase::Measured;
-        let finished = flight.finish(self.task.point, end, milestones, sent, &self.task.secrets);
+        let finished = flight.finish(self.task.point, end, milestones, sent, self.task.template.secrets());
         let failed = match &finished.record.outcome {
             Outcome::Failed(failure) => Some(failure.at),
             Outcome::Ok | Outcome::Cut => None,

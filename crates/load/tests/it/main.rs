@@ -1,0 +1,6 @@
+//! The instrument against servers that behave and servers that do not, all on loopback.
+
+mod failures;
+mod loops;
+mod scripted;
+mod trial;
