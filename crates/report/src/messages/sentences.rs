@@ -15,7 +15,7 @@ catalogue! {
         SloHeading: "SLO {slo}: {limits}, for at least {share} of requests", "SLO {slo}：{limits}，要求至少 {share} 的请求达标";
         SloHeadingIn: "{workload}, {kind} — SLO {slo}: {limits}, for at least {share} of requests",
             "{workload}（{kind}）— SLO {slo}：{limits}，要求至少 {share} 的请求达标";
-        PlainHeadingIn: "{workload}, {kind}", "{workload}({kind})";
+        PlainHeadingIn: "{workload}, {kind}", "{workload}（{kind}）";
         NobodyMet: "No platform met it at any valid load level.", "没有任何平台在有效的负载水平下达标。";
         OnlyMet: "{platform} met it up to {load}.", "{platform} 最高在 {load} 下达标。";
         ClearWinner: "{platform} carries the most load: {load}. The difference is clear: the 95% intervals of the others lie below the share asked for.",
@@ -85,8 +85,8 @@ catalogue! {
         InputOff: "{platform}: input lengths are off the target by more than 5%.", "{platform}：输入长度与目标偏差超过 5%。";
         OutputOff: "{platform}: output lengths are off the target by more than 5%.", "{platform}：输出长度与目标偏差超过 5%。";
         EnvironmentProblem: "{platform}: met while looking at the platform: {problem}", "{platform}：探测平台时遇到问题：{problem}";
-        ReasonOf: "{platform}: {reason}", "{platform}:{reason}";
-        FigureAt: "{load}: {figure}", "{load}:{figure}";
+        ReasonOf: "{platform}: {reason}", "{platform}：{reason}";
+        FigureAt: "{load}: {figure}", "{load}：{figure}";
         FigureLimit: "{figure}, limit {limit}", "{figure}，限值 {limit}";
         MeanOf: "mean {mean}, target {target} ({deviation})", "均值 {mean}，目标 {target}（{deviation}）";
 

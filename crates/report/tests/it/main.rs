@@ -1,0 +1,9 @@
+//! The report as its readers get it.
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sample data is small and positive")]
+
+mod html;
+mod markdown;
+mod sample;
+mod table;
+mod vendored;
+mod verdict;
