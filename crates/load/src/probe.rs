@@ -121,8 +121,8 @@ pub fn probe(plan: &Plan, platform: &Platform, prompt: &Prompt, clock: Clock) ->
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
-    look_around(&endpoint, platform, target, clock, &mut observed);
     let answer = plain_request(platform, &uncontrolled, &endpoint, prompt, clock, &mut observed)?;
+    look_around(&endpoint, platform, target, clock, &mut observed);
     settle_length(plan, platform, prompt, &endpoint, clock, &mut observed)?;
     let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
     Ok(Probed { endpoint, environment, answer })

@@ -3,4 +3,5 @@
 mod failures;
 mod loops;
 mod scripted;
+mod tls;
 mod trial;

@@ -61,7 +61,7 @@ fn converse(mut stream: TcpStream, answer: &Answer) {
 }
 
 /// One whole request, head and body.
-fn read_request(stream: &mut TcpStream) -> Option<String> {
+pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -83,7 +83,7 @@ fn read_request(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// Sends raw bytes; `true` if they were taken.
-pub(crate) fn respond(stream: &mut TcpStream, bytes: &str) -> bool {
+pub(crate) fn respond(stream: &mut impl Write, bytes: &str) -> bool {
     stream.write_all(bytes.as_bytes()).is_ok()
 }
 
@@ -91,7 +91,7 @@ pub(crate) const STREAM_HEAD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 /// One chunk of the body, framed.
-pub(crate) fn chunk(stream: &mut TcpStream, text: &str) -> bool {
+pub(crate) fn chunk(stream: &mut impl Write, text: &str) -> bool {
     respond(stream, &format!("{:x}\r\n{text}\r\n", text.len()))
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn token(text: &str) -> String {
 }
 
 /// A proper stream of these tokens, with usage.
-pub(crate) fn stream_of(stream: &mut TcpStream, tokens: &[&str], count: Option<usize>) -> bool {
+pub(crate) fn stream_of(stream: &mut impl Write, tokens: &[&str], count: Option<usize>) -> bool {
     let mut body: Vec<String> = tokens.iter().map(|text| token(text)).collect();
     body.push("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n".into());
     if let Some(count) = count {
