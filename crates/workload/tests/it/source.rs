@@ -1,0 +1,74 @@
+//! A source made from a plan.
+
+use std::path::Path;
+
+use kneepoint_model::plan::{Level, Plan, ResolveContext, resolve};
+use kneepoint_model::request::RequestSource;
+use kneepoint_model::units::{Nanos, Tokens};
+use kneepoint_workload::{ScheduleError, WorkloadError, source};
+
+/// A plan with two workloads, so eight points, four of them open loop.
+fn plan(tokenizer: Option<&str>, rate: &str, duration: &str) -> Plan {
+    let tokenizer = tokenizer.map_or(String::new(), |path| format!(", tokenizer: {path}"));
+    let text = format!(
+        "kneepoint: 1
+name: test
+seed: 7
+model: {{id: tiny{tokenizer}}}
+platforms:
+  local: {{dialect: openai-chat, url: 'http://127.0.0.1:8000'}}
+workloads:
+  short: {{input: 3, output: 16}}
+  long: {{input: 300, output: 32}}
+load:
+  - rate: {{sweep: [{rate}, 20], arrival: poisson, for: {duration}, warm_up: 5s, min_samples: 10}}
+  - concurrency: {{sweep: [1, 4], for: 30s}}
+"
+    );
+    let context = ResolveContext { base_dir: Path::new(env!("CARGO_MANIFEST_DIR")), env: &|_| None };
+    resolve("plan.yaml", &text, &context).expect("a good plan")
+}
+
+#[test]
+fn every_point_has_its_lengths_and_open_loops_their_schedule() {
+    let plan = plan(Some("tests/fixtures/bpe.json"), "10", "30s");
+    let source = source(&plan).expect("a source");
+    let points = plan.points();
+    assert_eq!(points.len(), 8);
+    for (i, point) in points.iter().enumerate() {
+        let workload = &plan.workloads[point.workload];
+        let prompt = source.prompt(i, 5);
+        assert_eq!((prompt.target_input, prompt.output), (workload.input, workload.output));
+        assert_eq!(prompt.local_input, Some(workload.input));
+        assert_eq!(source.count(&prompt.text), prompt.local_input);
+        match (point.level, source.schedule(i)) {
+            (Level::Rate { .. }, Some(schedule)) => {
+                assert_eq!(schedule.window_start, Nanos::from_secs(5));
+                assert_eq!(Some(schedule), source.schedule(i));
+            }
+            (Level::Concurrency(_), None) => {}
+            (level, schedule) => panic!("{level:?} has {schedule:?}"),
+        }
+    }
+    assert_ne!(source.schedule(0), source.schedule(4), "the same level with another workload is another point");
+}
+
+#[test]
+fn a_source_can_be_shared_between_threads() {
+    fn shareable<T: RequestSource + 'static>(source: T) -> std::sync::Arc<dyn RequestSource> {
+        std::sync::Arc::new(source)
+    }
+    let source = shareable(source(&plan(None, "10", "30s")).expect("a source"));
+    assert_eq!(source.count("one two"), None);
+    assert_eq!(source.prompt(0, 0).local_input, None);
+    assert_eq!(source.prompt(0, 0).target_input, Tokens(3));
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_before_anything_is() {
+    let refused = source(&plan(Some("nowhere.json"), "10", "30s")).expect_err("no tokenizer");
+    assert!(refused.to_string().contains("nowhere.json"), "{refused}");
+    let refused = source(&plan(None, "90000", "10m")).expect_err("too many");
+    assert!(matches!(refused, WorkloadError::Schedule { source: ScheduleError::TooManyArrivals, .. }));
+    assert_eq!(refused.to_string(), "laying out the arrivals at 90000/s for 10m");
+}
