@@ -13,6 +13,11 @@ pub const FORMAT: &str = "kneepoint.summary/1";
 /// Version of the metric definitions.
 pub const METRICS_VERSION: u32 = 1;
 
+/// The JSON Schema of `summary.json`.
+pub fn summary_schema() -> serde_json::Value {
+    schemars::schema_for!(Summary).to_value()
+}
+
 /// The summary of one bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {

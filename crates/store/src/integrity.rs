@@ -84,9 +84,18 @@ fn hash(path: &Path) -> io::Result<String> {
             n => hasher.update(&buffer[..n]),
         }
     }
-    let mut hex = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        let _ = write!(hex, "{byte:02x}"); // a String takes every write
+    Ok(hex(&hasher.finalize()))
+}
+
+/// SHA-256 of bytes, in hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        let _ = write!(text, "{byte:02x}"); // a String takes every write
     }
-    Ok(hex)
+    text
 }

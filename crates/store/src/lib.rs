@@ -9,5 +9,5 @@ mod integrity;
 mod open;
 
 pub use frames::{Lines, ReadJournalError};
-pub use integrity::{Mismatch, SealError, mismatches, seal, write};
+pub use integrity::{Mismatch, SealError, mismatches, seal, sha256_hex, write};
 pub use open::{Bundle, OpenError};
