@@ -57,7 +57,7 @@ fn from_json(value: &Value) -> Complaint {
     Complaint { message: printable(&message), status }
 }
 
-/// A value as words: a string as it is, the first of a list, an object of FastAPI's validation errors by its message.
+/// A value as words: a string as it is, the first of a list, an object of `FastAPI`'s validation errors by its message.
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),

@@ -87,6 +87,7 @@ enum Mode {
 
 /// The answer to one request on one connection.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "two settings and two facts that are independent of the mode")]
 pub struct Exchange {
     dialect: Dialect,
     stream: bool,

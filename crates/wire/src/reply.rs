@@ -117,10 +117,9 @@ impl Reply {
             self.ended = true;
         } else if event.name == b"error" {
             self.report(event.data, event.status);
-        } else if !event.data.is_empty() && event.name != b"ping" {
-            if self.payload(at, event.data, event.status).is_err() {
-                self.odd();
-            }
+        } else if !event.data.is_empty() && event.name != b"ping" && self.payload(at, event.data, event.status).is_err()
+        {
+            self.odd();
         }
     }
 

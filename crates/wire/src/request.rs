@@ -76,7 +76,7 @@ pub struct RequestTemplate {
 }
 
 /// Text with secrets in it, and where they are.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Secretive {
     text: String,
     secrets: Vec<Range<usize>>,
@@ -180,8 +180,7 @@ fn head(platform: &Platform, workload: &Workload, target: &Target) -> Result<Sec
         }
     }
     let given = |name: &str| platform.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-    let mut head = Secretive::default();
-    head.text = format!("POST {} HTTP/1.1\r\n", target.path);
+    let mut head = Secretive { text: format!("POST {} HTTP/1.1\r\n", target.path), secrets: Vec::new() };
     let accept = if workload.stream { "text/event-stream" } else { "application/json" };
     let own = [
         ("Host", target.host_header.as_str()),

@@ -224,10 +224,12 @@ mod tests {
             let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
             let mut line = format!("{}|{}", text(event.name), text(event.data));
             if let Some(error) = event.error {
-                line += &format!("!{}", text(error));
+                line.push('!');
+                line.push_str(&text(error));
             }
             if let Some(status) = event.status {
-                line += &format!("#{status}");
+                line.push('#');
+                line.push_str(&status.to_string());
             }
             events.push(line);
         };

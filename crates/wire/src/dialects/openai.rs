@@ -22,6 +22,7 @@ pub(crate) struct Texts {
 
 /// What one payload says.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one payload, not states")]
 pub(crate) struct Payload {
     /// Non-empty output in the reasoning channel.
     pub(crate) reasoning: bool,

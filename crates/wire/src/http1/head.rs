@@ -133,6 +133,7 @@ fn malformed(reason: &str) -> HttpError {
 
 /// The headers as they come, before they are weighed against each other.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is what one header said")]
 struct Reading {
     length: Option<u64>,
     chunked: bool,

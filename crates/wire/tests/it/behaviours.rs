@@ -295,14 +295,14 @@ fn content_made_of_parts() {
 fn finish_reason_without_the_end_marker_is_an_end() {
     let answer = answer_of(Dialect::OpenaiChat, true, &chunked(&[&content("a"), STOP]), After::Open);
     assert_eq!((&answer.verdict, answer.finish.as_deref()), (&Ok(()), Some("stop")));
-    let wire = until_close(&[&content("a"), STOP].map(|s| s.to_owned()).concat());
+    let wire = until_close(&[&content("a"), STOP].map(str::to_owned).concat());
     assert_eq!(answer_of(Dialect::OpenaiChat, true, &wire, After::Close).verdict, Ok(()));
 }
 
 #[test]
 fn the_end_marker_ends_the_request_though_the_connection_stays_open() {
     let mut exchange = Exchange::new(Dialect::OpenaiChat, true, true);
-    let text = [&content("a"), DONE].map(|s| s.to_owned()).concat();
+    let text = [&content("a"), DONE].map(str::to_owned).concat();
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let chunk = format!("{:x}\r\n{text}\r\n", text.len());
     assert_eq!(timed(&mut exchange, &[(1, head.as_bytes()), (2, chunk.as_bytes())]), [Step::More, Step::Done]);
@@ -394,7 +394,7 @@ fn unary_answers_have_one_event_at_their_end() {
 
 #[test]
 fn a_stream_is_read_as_one_whatever_was_asked_and_however_it_is_labelled() {
-    let body = [&content("a"), DONE].map(|s| s.to_owned()).concat();
+    let body = [&content("a"), DONE].map(str::to_owned).concat();
     for label in ["text/event-stream", "application/json", "text/plain", ""] {
         let head = if label.is_empty() { String::new() } else { format!("Content-Type: {label}\r\n") };
         let answer = answer_of(Dialect::OpenaiChat, true, &with_length("200 OK", &head, &body), After::Open);

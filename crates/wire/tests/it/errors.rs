@@ -155,7 +155,7 @@ fn refusals_keep_the_servers_words() {
         (failure_of(&answer).0.code().as_str(), failure_of(&answer).2),
         ("http_307", "redirect to https://elsewhere/")
     );
-    let endless = [&b"HTTP/1.1 500 Oops\r\n\r\nno"[..], &[b' '; 100_000]].concat();
+    let endless = [&b"HTTP/1.1 500 Oops\r\n\r\nno"[..], &vec![b' '; 100_000]].concat();
     let mut exchange = Exchange::new(Dialect::OpenaiChat, true, true);
     assert_eq!(exchange.received(NOW, &endless), Step::Done);
     assert!(exchange.is_framed() && !exchange.connection_reusable());
