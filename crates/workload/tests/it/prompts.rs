@@ -40,6 +40,19 @@ fn every_target_is_hit_exactly_with_every_kind_of_tokenizer() {
 }
 
 #[test]
+fn a_length_that_cannot_be_made_becomes_the_nearest_below() {
+    let prompts = Prompts::new(1, 4, Some(tokenizer("pairs.json")));
+    assert_eq!(prompts.shortest(), Tokens(2));
+    for target in [2, 3, 4, 5, 7, 31, 100, 513] {
+        for index in 0..20 {
+            let made = prompts.text(0, index, Tokens(target));
+            assert_eq!(made.tokens, Some(Tokens(target / 2 * 2)), "{target}: {}", made.text);
+            assert_eq!(prompts.tokenizer().expect("has one").count(&made.text), made.tokens);
+        }
+    }
+}
+
+#[test]
 fn without_a_tokenizer_a_piece_counts_as_a_token() {
     for target in [1, 2, 3, 7, 8, 9, 100, 512, 2_048] {
         for index in 0..50 {

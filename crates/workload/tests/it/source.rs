@@ -71,4 +71,13 @@ fn what_cannot_be_sent_is_refused_before_anything_is() {
     let refused = source(&plan(None, "90000", "10m")).expect_err("too many");
     assert!(matches!(refused, WorkloadError::Schedule { source: ScheduleError::TooManyArrivals, .. }));
     assert_eq!(refused.to_string(), "laying out the arrivals at 90000/s for 10m");
+    // Its texts have two tokens at least, so three can be asked for, but not one.
+    assert!(source(&plan(Some("tests/fixtures/pairs.json"), "10", "30s")).is_ok());
+    let mut one_token = plan(Some("tests/fixtures/pairs.json"), "10", "30s");
+    one_token.workloads[0].input = Tokens(1);
+    let refused = source(&one_token).expect_err("too short");
+    assert_eq!(
+        refused.to_string(),
+        "workload 'short' asks for 1 input tokens, but the tokenizer makes at least 2 of any text"
+    );
 }
