@@ -65,7 +65,7 @@
     return {
       animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: css("--ink") },
       aria: { enabled: true },
-      grid: { left: 12, right: 22, top: 40, bottom: 44, containLabel: true }
+      grid: { left: 12, right: 22, top: 40, bottom: 30, containLabel: true }
     };
   }
   function tooltip(extra) {
@@ -86,7 +86,14 @@
       }
       return v;
     }
-    return { min: step(min * 0.95, false), max: step(max * 1.05, true) };
+    var range = { min: step(min * 0.95, false), max: step(max * 1.05, true) };
+    var steps = range.max / range.min > 2000 ? [1] : [1, 2, 5], at = [];
+    for (var power = Math.pow(10, Math.floor(Math.log10(range.min))); power <= range.max; power *= 10) {
+      steps.forEach(function (s) { var v = +(s * power).toPrecision(3); if (v >= range.min && v <= range.max) at.push(v); });
+    }
+    range.axisLabel = { color: css("--soft"), hideOverlap: true, formatter: tick, customValues: at };
+    range.axisTick = { lineStyle: { color: css("--soft") }, customValues: at };
+    return range;
   }
 
   function checked(selector) {
@@ -121,7 +128,7 @@
         series.push({
           name: data.platforms[curve.platform] + " " + p, type: "line", data: points, symbol: symbol(curve.platform),
           symbolSize: 9, showSymbol: true, connectNulls: false, lineStyle: { color: colour(curve.platform), width: 2, type: DASHES[p] },
-          itemStyle: { color: colour(curve.platform) }, emphasis: { focus: "series", lineStyle: { width: 3 } }, z: 3
+          itemStyle: { color: colour(curve.platform) }, emphasis: { scale: 1.5, lineStyle: { width: 3 } }, z: 3
         });
         if (bars.length) {
           series.push({
@@ -137,13 +144,11 @@
       series[0].markLine = {
         silent: true, symbol: "none", animation: false,
         lineStyle: { color: css("--bad"), type: "dashed", width: 1.5 },
-        label: { color: css("--bad"), position: "insideEndTop", formatter: function (m) { return m.name; } },
+        label: { color: css("--bad"), position: "insideStartTop", backgroundColor: css("--card"), padding: [1, 3], formatter: function (m) { return m.name; } },
         data: lines.map(function (slo) { return { name: slo.name + " ≤ " + digits(slo[y]) + " ms", yAxis: slo[y] }; })
       };
     }
-    var range = log ? logRange(values) : { min: 0, max: function (v) {
-      return Math.max.apply(null, values.concat([v.max])) * 1.04; } };
-    if (!log) range = { min: 0 , max: niceMax(values) };
+    var range = log ? logRange(values) : { min: 0, max: niceMax(values) };
     var option = base();
     option.xAxis = axis(Object.assign({ type: "value", min: 0 }, xName(labels[x])));
     option.yAxis = axis(Object.assign({ type: log ? "log" : "value" }, yName(labels[y] + ", ms"), range));
@@ -228,7 +233,7 @@
     var areas = outside(series), option = base();
     var lastT = series.t.length ? series.t[series.t.length - 1] : 1;
     option.title = { text: title, left: 0, top: 0, textStyle: { color: css("--ink"), fontSize: 13, fontWeight: 600, width: byId(id).clientWidth - 10, overflow: "truncate" } };
-    option.legend = { show: lines.length > 1, top: 24, left: 0, textStyle: { color: css("--ink") }, itemWidth: 18, itemHeight: 8, icon: "roundRect" };
+    option.legend = { show: lines.length > 1, top: 24, left: 0, textStyle: { color: css("--ink") }, itemWidth: 26, itemHeight: 8 };
     option.grid.top = lines.length > 1 ? 60 : 36;
     option.xAxis = axis(Object.assign({ type: "value", min: 0, max: lastT }, xName(labels.time), { splitLine: { show: false } }));
     option.yAxis = axis({ type: "value", min: 0 });
@@ -254,7 +259,7 @@
     var point = data.points[+byId("series-point").value || 0];
     if (!point) return;
     var s = point.series, own = colour(point.platform), soft = css("--soft"), bad = css("--bad");
-    panel("series-requests", labels.requests, s, [[labels.scheduled, s.scheduled, soft, "dashed"], [labels.sent, s.sent, css("--accent"), "dotted"], [labels.ok, s.ok, own], [labels.failed, s.failed, bad]]);
+    panel("series-requests", labels.requests, s, [[labels.scheduled, s.scheduled, soft, "dashed"], [labels.sent, s.sent, css("--ink"), "dotted"], [labels.ok, s.ok, own], [labels.failed, s.failed, bad]]);
     panel("series-in-flight", labels.in_flight, s, [[labels.in_flight, s.in_flight, own]]);
     panel("series-tokens", labels.tokens, s, [[labels.tokens, s.tok, own]]);
     panel("series-ttft", labels.ttft_time, s, [[labels.p50, s.ttft_p50, own], [labels.max, s.ttft_max, own, "dotted"]]);

@@ -187,7 +187,9 @@ catalogue! {
         HollowPoint: "hollow: not valid", "空心：无效";
         IntervalWord: "95% interval", "95% 置信区间";
         NoValue: "no value", "无数据";
-        TooSmallShort: "n too small: {n}, needs {needs}", "样本不足：{n}，需 {needs}";
+        TooSmallHead: "n too small", "样本不足";
+        TooSmallNeeds: "n = {n}, needs {needs}", "n = {n}，需 {needs}";
+        TooSmallShort: "n too small (n = {n}, needs {needs})", "样本不足（n = {n}，需 {needs}）";
         FallsOnFailure: "falls on a failure", "落在失败请求上";
         Theme: "Theme", "主题";
         ThemeAuto: "system", "跟随系统";

@@ -127,6 +127,8 @@ pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
         | ReasonCode::InputLength
         | ReasonCode::OutputLength
         | ReasonCode::TokenCountsDisagree => format::percent(limit),
+        ReasonCode::ClientLate => format!("{} ms", format::plain(limit)),
+        ReasonCode::BacklogGrowing => format::plain(limit),
         code => reason_value(code, limit),
     })
 }

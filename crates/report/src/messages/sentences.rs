@@ -18,8 +18,8 @@ catalogue! {
         PlainHeadingIn: "{workload}, {kind}", "{workload}（{kind}）";
         NobodyMet: "No platform met it at any valid load level.", "没有任何平台在有效的负载水平下达标。";
         OnlyMet: "{platform} met it up to {load}.", "{platform} 最高在 {load} 下达标。";
-        ClearWinner: "{platform} carries the most load: {load}. The difference is clear: the 95% intervals of the others lie below the share asked for.",
-            "{platform} 承载能力最强，最高 {load}。差异明确：其他平台达成率的 95% 置信区间均低于要求。";
+        ClearWinner: "{platform} carries the most load: {load}. The difference is clear: at or below that load, every other platform missed it with its whole 95% interval.",
+            "{platform} 承载能力最强，最高 {load}。差异明确：在不高于该负载的水平下，其他平台达成率的整个 95% 置信区间均低于要求。";
         LikelyWinner: "{platform} met it at the highest load, {load}, but the lead is not certain: {why}.",
             "{platform} 达标的负载最高（{load}），但领先并不确定：{why}。";
         WhyNoValid: "{platform} has no valid measurement at or above that load to judge it by", "{platform} 在该负载及以上没有可供评判的有效测量";
@@ -74,9 +74,9 @@ catalogue! {
         JournalUnflushed: "{run}: what the journal had not yet written (at most a second of records) is lost.", "{run}：尚未写入日志的记录（至多一秒）已丢失。";
         OtherMetrics: "{run}: made with version {found} of the metric definitions; this report explains version {known}.", "{run}：使用第 {found} 版指标定义，本报告说明的是第 {known} 版。";
         PlansDiffer: "The runs were made from different plans: compare them with care.", "各次测试使用的计划不同，比较时请谨慎。";
-        LengthIgnoreEos: "{platform}: output length was held by `ignore_eos` with `max_tokens`{evidence}.", "{platform}：通过 `ignore_eos` 与 `max_tokens` 控制输出长度{evidence}。";
-        LengthMinTokens: "{platform}: output length was held by `min_tokens` with `max_tokens`{evidence}.", "{platform}：通过 `min_tokens` 与 `max_tokens` 控制输出长度{evidence}。";
-        LengthNatural: "{platform}: only `max_tokens` was in force{evidence}; the model may stop earlier, so output lengths vary.", "{platform}：仅 `max_tokens` 生效{evidence}，模型可能提前结束，输出长度会有波动。";
+        LengthIgnoreEos: "{platform}: output length was held by ignore_eos with max_tokens{evidence}.", "{platform}：通过 ignore_eos 与 max_tokens 控制输出长度{evidence}。";
+        LengthMinTokens: "{platform}: output length was held by min_tokens with max_tokens{evidence}.", "{platform}：通过 min_tokens 与 max_tokens 控制输出长度{evidence}。";
+        LengthNatural: "{platform}: only max_tokens was in force{evidence}; the model may stop earlier, so output lengths vary.", "{platform}：仅 max_tokens 生效{evidence}，模型可能提前结束，输出长度会有波动。";
         LengthUnprobed: "{platform}: which length control was in force is not known; the platform was not probed.", "{platform}：未对平台进行探测，输出长度控制方式未知。";
         EvidencePlan: " (set in the plan, not tried)", "（由测试计划指定，未经验证）";
         EvidenceProbed: " (tried: {asked} asked for, {delivered} delivered)", "（已验证：要求 {asked} 个 token，返回 {delivered} 个）";
@@ -85,8 +85,9 @@ catalogue! {
         InputOff: "{platform}: input lengths are off the target by more than 5%.", "{platform}：输入长度与目标偏差超过 5%。";
         OutputOff: "{platform}: output lengths are off the target by more than 5%.", "{platform}：输出长度与目标偏差超过 5%。";
         EnvironmentProblem: "{platform}: met while looking at the platform: {problem}", "{platform}：探测平台时遇到问题：{problem}";
-        ReasonOf: "{platform}: {reason}", "{platform}：{reason}";
+        PlatformAt: "{platform}, {load}", "{platform}，{load}";
         FigureAt: "{load}: {figure}", "{load}：{figure}";
+        FigureAtLeast: "{figure}, asked for at least {limit}", "{figure}，要求至少 {limit}";
         FigureLimit: "{figure}, limit {limit}", "{figure}，限值 {limit}";
         MeanOf: "mean {mean}, target {target} ({deviation})", "均值 {mean}，目标 {target}（{deviation}）";
 

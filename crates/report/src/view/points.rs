@@ -122,7 +122,8 @@ pub(crate) fn client(comparison: &Comparison<'_>, language: Language) -> Table {
 
 /// A percentile without its interval.
 fn bare_quantile(table: &mut Table, d: &Distribution, name: &str, language: Language) -> Cell {
-    Cell { sub: None, ..super::tables::quantile_cell(table, d, name, language) }
+    let cell = super::tables::quantile_cell(table, d, name, language);
+    if cell.muted { cell } else { Cell { sub: None, ..cell } }
 }
 
 /// Where arrival times come from, in words.

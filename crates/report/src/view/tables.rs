@@ -57,9 +57,10 @@ pub(crate) fn quantile_cell(table: &mut Table, d: &Distribution, name: &str, lan
         }
         Quantile::TooFew { n, needs } => {
             let needs = needs.map_or_else(|| format::NONE.to_owned(), format::count);
-            let text = language.say(Label::TooSmallShort, &[("n", &format::count(n)), ("needs", &needs)]);
+            let sub = language.say(Label::TooSmallNeeds, &[("n", &format::count(n)), ("needs", &needs)]);
             let note = table.note(Sentence::NoteRefused.text(language));
-            Cell { text, note: Some(note), numeric: true, muted: true, sub: None }
+            let text = Label::TooSmallHead.text(language).to_owned();
+            Cell { text, note: Some(note), numeric: true, muted: true, sub: Some(sub) }
         }
         Quantile::Absent => table.missing(Sentence::NoteNoSamples, language),
     }

@@ -143,7 +143,7 @@ fn tags_are_balanced() {
 fn what_is_missing_says_why() {
     let run = troubled();
     let page = html(&[run.run()], Language::English);
-    assert!(page.contains("n too small: 60, needs 662"), "refused percentile");
+    assert!(page.contains("n = 60, needs 662"), "refused percentile");
     assert!(page.contains("No sample: no request of this point has such a value."), "footnote");
     assert!(page.contains("falls on a failure"), "percentile with failures");
     for bad in ["NaN", "None", "Some(", "inf ms", "null ms"] {

@@ -152,7 +152,7 @@ fn series(rate: f64, window_s: f64, load: f64, ttft_ms: f64) -> Vec<SeriesPoint>
                 measured: i >= 8 && f64::from(i) < window_s + 8.0,
                 scheduled: if draining { 0 } else { count(rate) },
                 sent: if draining { 0 } else { count(rate) },
-                ok: count(rate * load.min(1.0) * wobble(i)),
+                ok: count(rate.min(rate / load) * wobble(i)),
                 failed: u64::from(load > 1.0 && i % 7 == 3),
                 in_flight: count(rate * 1.4 * wobble(i) + (load - 1.0).max(0.0) * rate * f64::from(i)),
                 output_tok: Some(rate * 128.0 * wobble(i)),
