@@ -106,17 +106,18 @@ fn without_tags(text: &str) -> String {
 }
 
 /// Fit for one line of a report: no control characters, single spaces, at most [`MAX_DETAIL`] characters.
+///
+/// Servers echo credentials, which the caller masks in the result. A cut therefore never falls inside a run of the
+/// characters that keys are made of: half a key would pass the mask.
 pub(crate) fn printable(text: &str) -> String {
-    // Invisible and direction-changing characters would let a server forge what a report shows.
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
     let mut out = String::new();
     let mut n = 0;
-    for word in text.split(|c: char| c.is_whitespace() || hidden(c)).filter(|word| !word.is_empty()) {
+    for word in text.split(|c: char| c.is_whitespace() || is_hidden(c)).filter(|word| !word.is_empty()) {
         for c in (n > 0).then_some(' ').into_iter().chain(word.chars()) {
             if n == MAX_DETAIL - 1 {
+                if is_of_a_key(c) {
+                    out.truncate(out.trim_end_matches(is_of_a_key).len());
+                }
                 out.push('…');
                 return out;
             }
@@ -125,6 +126,17 @@ pub(crate) fn printable(text: &str) -> String {
         }
     }
     out
+}
+
+/// Invisible and direction-changing characters, by which a server could forge what a report shows.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// RFC 6750 §2.1 (`b64token`), and what else is seen in keys.
+fn is_of_a_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-._~+/=:*".contains(c)
 }
 
 #[cfg(test)]
@@ -177,5 +189,9 @@ mod tests {
         let long = printable(&"é".repeat(1000));
         assert_eq!(long.chars().count(), MAX_DETAIL);
         assert!(long.ends_with('…'));
+        for before in 260..310 {
+            let text = printable(&format!("{}sk-0123456789abcdef and more {}", "é".repeat(before), "é".repeat(90)));
+            assert!(text.contains("sk-0123456789abcdef") || !text.contains("sk-"), "{text}");
+        }
     }
 }

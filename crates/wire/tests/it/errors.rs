@@ -259,7 +259,7 @@ fn a_line_without_end_is_too_large() {
 
 #[test]
 fn words_of_servers_cannot_disturb_a_report() {
-    let body = format!("{{\"error\":{{\"message\":\"\\u001b[31m{}\\u0000\\n\"}}}}", "y".repeat(5000));
+    let body = format!("{{\"error\":{{\"message\":\"\\u001b[31m{}\\u0000\\n\"}}}}", "y ".repeat(5000));
     let answer = answer_of(Dialect::OpenaiChat, true, &with_length("400 Bad", "", &body)[..200], After::Close);
     assert!(failure_of(&answer).2.chars().all(|c| !c.is_control()));
     let (answer, _) =
