@@ -12,14 +12,14 @@ corpus=$here/corpus/$target
 mkdir -p "$corpus" "$here/artifacts/$target"
 case $target in
 # Captured answers as a start; before them stand one byte that chooses the dialect and eight that choose the cuts.
-exchange) before='\000\377\377\377\377\377\377\377\377' ;;
-http1) before='\377\377\377\377\377\377\377\377' ;;
+exchange) before='\0000\0377\0377\0377\0377\0377\0377\0377\0377' ;;
+http1) before='\0377\0377\0377\0377\0377\0377\0377\0377' ;;
 *) before= ;;
 esac
 if [ -n "$before" ]; then
     for capture in "$here"/../crates/wire/tests/fixtures/engines/*/*.http; do
         name=$(basename "$(dirname "$capture")")-$(basename "$capture")
-        { printf "$before"; cat "$capture"; } >"$corpus/$name"
+        { printf '%b' "$before"; cat "$capture"; } >"$corpus/$name"
     done
 fi
 export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
