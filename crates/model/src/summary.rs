@@ -217,6 +217,9 @@ pub struct RequestCounts {
     pub failed: BTreeMap<String, u64>,
     /// Failures by side.
     pub failed_by_side: BTreeMap<String, u64>,
+    /// The same failures by kind, then by side; absent in summaries that do not tell them apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed_by_kind_and_side: BTreeMap<String, BTreeMap<String, u64>>,
     /// One message of each kind, as the server or the system put it.
     pub failure_examples: BTreeMap<String, String>,
     /// Still open at the end of the drain.
