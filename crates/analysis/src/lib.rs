@@ -7,4 +7,4 @@
 pub mod stats;
 pub mod summary;
 
-
+pub use summary::{RunFacts, summarise};

@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn percentiles_appear_at_their_floors() {
-        for (n, shown) in [(0, 0), (5, 0), (6, 1), (63, 1), (64, 2), (129, 2), (130, 3), (661, 3), (662, 4), (6_636, 5)] {
+        for (n, shown) in [(0, 0), (5, 0), (6, 1), (63, 1), (64, 2), (129, 2), (130, 3), (661, 3), (662, 4), (6_636, 5)]
+        {
             let mut values: Vec<f64> = (0..n).map(|i| f64::from(i * 7_919 % 7_001)).collect();
             let shape = Shape::of(&mut values);
             let count = shape.quantiles.iter().filter(|q| matches!(q, Quantile::Is(..))).count();

@@ -61,10 +61,10 @@ impl Pool {
         place(&mut self.long, &beyond);
         known.shape(|rank| {
             let position = rank - 1;
-            let span = self.short.get(position).map_or_else(
-                || self.long[position - self.short.len()] as f64,
-                |span| f64::from(*span),
-            );
+            let span = self
+                .short
+                .get(position)
+                .map_or_else(|| self.long[position - self.short.len()] as f64, |span| f64::from(*span));
             span / unit_ns
         })
     }

@@ -50,7 +50,10 @@ fn steady_states() {
         assert_eq!(case["status"], json!(status), "{}", case["name"]);
         let batches = cut.as_ref().map(|c| c.batches);
         assert_eq!(case["truncate_batches"], json!(batches), "{}", case["name"]);
-        assert_eq!(case["truncate_samples"], json!(cut.as_ref().map(kneepoint_analysis::stats::steady_state::Cut::samples)));
+        assert_eq!(
+            case["truncate_samples"],
+            json!(cut.as_ref().map(kneepoint_analysis::stats::steady_state::Cut::samples))
+        );
         agrees(cut.as_ref().map(|c| c.statistic), &case["min_value"], "statistic");
         agrees(cut.as_ref().map(|c| c.mean_after), case.get("mean_after").unwrap_or(&Value::Null), "mean after");
     }

@@ -1,7 +1,9 @@
 //! TTFT, TPOT, gaps and goodput of single requests against worked numbers.
 
 use kneepoint_analysis::stats::timeline::{Timeline, token_gaps};
-use kneepoint_model::record::{Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents};
+use kneepoint_model::record::{
+    Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents,
+};
 use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Record, Side, Tokens};
 use serde_json::{Value, json};
 
@@ -74,9 +76,8 @@ fn spans_of_one_request() {
         agrees(seconds(line.response), &want["response"], &what);
         agrees(line.tpot.ns().map(|ns| ns / 1e9), &want["tpot"], &what);
         agrees(line.tpot.ns().map(|ns| 1e9 / ns), &want["output_speed"], &what);
-        let per_token: Vec<f64> = token_gaps(&record.events)
-            .flat_map(|(gap, tokens)| (0..tokens).map(move |_| gap / 1e9))
-            .collect();
+        let per_token: Vec<f64> =
+            token_gaps(&record.events).flat_map(|(gap, tokens)| (0..tokens).map(move |_| gap / 1e9)).collect();
         for (got, want) in [(per_token, &want["itl_per_token"]), (gaps(&record), &want["itl_event"])] {
             assert_eq!(got.len(), want.as_array().expect("gaps").len(), "{what}");
             got.iter().zip(want.as_array().expect("gaps")).for_each(|(got, want)| agrees(Some(*got), want, &what));

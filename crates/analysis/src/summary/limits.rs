@@ -1,0 +1,64 @@
+//! Every threshold the summary judges by, in one place. `docs/metrics.md` gives the reasons to readers; a change here is
+//! a change of the published definitions.
+
+use kneepoint_model::Nanos;
+
+/// A request dispatched later than this after its intended instant is counted as late.
+pub const LATE: Nanos = Nanos::from_millis(10);
+
+/// p99 of schedule lag, ms, from which a point is not valid …
+pub const LAG_INVALID_MS: f64 = 10.0;
+/// … and from which the reader is warned.
+pub const LAG_WARNING_MS: f64 = 5.0;
+/// A lag under this share of the median latency disturbs no figure, however long it is: the two limits above are
+/// raised to it (the warning to half of it).
+pub const LAG_SHARE_OF_MEDIAN: f64 = 0.01;
+
+/// CPU share of the client's busiest thread from which a point is not valid.
+pub const CLIENT_CPU_SHARE: f64 = 0.9;
+
+/// Share of failed requests above which a point is not valid; any failure at all is a warning.
+pub const ERROR_SHARE: f64 = 0.05;
+
+/// Share of scheduled requests missing from the journal above which a point is not valid; any is a warning.
+pub const LOST_SHARE: f64 = 0.01;
+
+/// Share of requests still open at the end above which a point is not valid, since the slowest are missing from its
+/// percentiles; any is a warning.
+pub const CUT_SHARE: f64 = 0.05;
+
+/// Deviation from Little's law that is tolerated, beside what the window's edges explain.
+pub const LITTLES_LAW: f64 = 0.1;
+
+/// Share of the scheduled rate that must be answered.
+pub const RATE_KEPT: f64 = 0.95;
+
+/// A trend counts if the 95% margin of its slope is at most this share of the slope.
+pub const TREND_MARGIN: f64 = 0.5;
+/// Fewest parts of a window from which a trend is told.
+pub const TREND_PARTS: usize = 10;
+/// Growth of the backlog over a window counts if it is above so many standard deviations of the number of arrivals,
+/// taken as Poisson.
+pub const BACKLOG_DEVIATIONS: f64 = 2.0;
+
+/// Relative deviation of a mean length from its target, or of two counts from each other, that is tolerated.
+pub const LENGTH: f64 = 0.05;
+/// Tokens by which two counts of one answer may differ without a word: engines count an end marker that has no text.
+pub const COUNT_GRACE_TOKENS: f64 = 1.0;
+
+/// Answers of fewer tokens than this say nothing about streaming.
+pub const STREAM_FEWEST_TOKENS: u64 = 8;
+/// An answer in at most so many events came in one piece.
+pub const STREAM_PIECES: usize = 2;
+/// So did one whose tokens followed each other faster than this on average: no engine decodes 10,000 tokens/s for one
+/// user, so something held them back.
+pub const STREAM_FASTEST_TOKEN: Nanos = Nanos(100_000);
+/// Share of answers in one piece above which the reader is warned.
+pub const PSEUDO_STREAMING_SHARE: f64 = 0.5;
+
+/// Share of prompt tokens served from a cache above which the reader is warned.
+pub const CACHED_SHARE: f64 = 0.01;
+
+/// Share of successful answers that cannot be judged (no token count) up to which an SLO is still evaluated; they then
+/// count as not good.
+pub const SLO_UNJUDGED_SHARE: f64 = 0.01;

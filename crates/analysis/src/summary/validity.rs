@@ -1,0 +1,269 @@
+//! Whether a point's figures can be relied on, and what to bear in mind: code, observed figure, limit.
+//!
+//! Each reason is one small function over what was observed; the limits are in [`super::limits`].
+
+use kneepoint_model::bundle::Loss;
+use kneepoint_model::plan::{Level, Point};
+use kneepoint_model::summary::{Reason, ReasonCode, Severity, Throughput, TokenSummary};
+
+use super::accumulate::Accumulator;
+use super::figures::{share, window};
+use super::limits;
+use crate::stats::{littles_law, moments, slope};
+
+/// What the judgement rests on.
+pub(super) struct Observed<'a> {
+    pub(super) point: Point,
+    pub(super) window_s: f64,
+    pub(super) from: &'a Accumulator,
+    pub(super) lag_p99_ms: Option<f64>,
+    /// Median TTFT, without a stream median response time.
+    pub(super) median_ms: Option<f64>,
+    pub(super) throughput: &'a Throughput,
+    pub(super) input: &'a TokenSummary,
+    pub(super) output: &'a TokenSummary,
+    pub(super) loss: Option<Loss>,
+}
+
+/// The reasons, the worst first.
+pub(super) fn reasons(seen: &Observed<'_>) -> Vec<Reason> {
+    let judgements = [
+        no_success,
+        too_few_samples,
+        client_late,
+        client_busy,
+        error_rate,
+        interrupted,
+        records_lost,
+        backlog_growing,
+        littles_law,
+        rate_not_kept,
+        input_length,
+        output_length,
+        counts_disagree,
+        pseudo_streaming,
+        cached_prompts,
+        invisible_output,
+        no_token_count,
+        cut,
+        oddities,
+    ];
+    let mut reasons: Vec<Reason> = judgements.iter().filter_map(|judge| judge(seen)).collect();
+    reasons.sort_by_key(|reason| (reason.severity != Severity::Invalid, reason.code));
+    reasons
+}
+
+/// `true` if arrivals did not wait for anything on the client's side.
+pub(super) fn arrivals_kept(seen: &Observed<'_>) -> bool {
+    client_late(seen).is_none_or(|reason| reason.severity != Severity::Invalid)
+}
+
+fn reason(code: ReasonCode, severity: Severity, observed: f64, limit: f64) -> Option<Reason> {
+    Some(Reason { code, severity, observed: Some(observed), limit: Some(limit) })
+}
+
+/// Invalid above `invalid`, a warning above `warning`.
+fn graded(code: ReasonCode, observed: f64, warning: f64, invalid: f64) -> Option<Reason> {
+    if observed > invalid {
+        reason(code, Severity::Invalid, observed, invalid)
+    } else if observed > warning {
+        reason(code, Severity::Warning, observed, warning)
+    } else {
+        None
+    }
+}
+
+fn failed(seen: &Observed<'_>) -> u64 {
+    seen.from.counts.failed.values().sum()
+}
+
+fn is_open(seen: &Observed<'_>) -> bool {
+    matches!(seen.point.level, Level::Rate { .. })
+}
+
+fn no_success(seen: &Observed<'_>) -> Option<Reason> {
+    let observed = Some(failed(seen) as f64);
+    let reason = Reason { code: ReasonCode::NoSuccess, severity: Severity::Invalid, observed, limit: None };
+    (seen.from.counts.ok == 0).then_some(reason)
+}
+
+/// Samples are counted as the plan counts them to end the window: intended in it, in a closed loop ended in it.
+fn too_few_samples(seen: &Observed<'_>) -> Option<Reason> {
+    let counts = &seen.from.counts;
+    let samples = if is_open(seen) {
+        counts.scheduled.saturating_sub(counts.unsent)
+    } else {
+        seen.from.window.ok + seen.from.window.failed
+    };
+    let wanted = seen.point.hold.min_samples;
+    (samples < wanted)
+        .then(|| reason(ReasonCode::TooFewSamples, Severity::Invalid, samples as f64, wanted as f64))
+        .flatten()
+}
+
+fn client_late(seen: &Observed<'_>) -> Option<Reason> {
+    let harmless = seen.median_ms.unwrap_or(0.0) * limits::LAG_SHARE_OF_MEDIAN;
+    let invalid = limits::LAG_INVALID_MS.max(harmless);
+    let warning = limits::LAG_WARNING_MS.max(harmless / 2.0);
+    graded(ReasonCode::ClientLate, seen.lag_p99_ms?, warning, invalid)
+}
+
+fn client_busy(seen: &Observed<'_>) -> Option<Reason> {
+    let busy = seen.from.ended.worker_cpu_share.filter(|share| share.is_finite())?;
+    graded(ReasonCode::ClientBusy, busy, limits::CLIENT_CPU_SHARE, limits::CLIENT_CPU_SHARE)
+}
+
+fn error_rate(seen: &Observed<'_>) -> Option<Reason> {
+    let failed = failed(seen);
+    graded(ReasonCode::ErrorRate, share(failed, failed + seen.from.counts.ok)?, 0.0, limits::ERROR_SHARE)
+}
+
+/// A point stopped after it had been held as long as planned only lacks its drain.
+fn interrupted(seen: &Observed<'_>) -> Option<Reason> {
+    let planned = seen.point.hold.at_least.as_secs_f64();
+    let whole = seen.window_s >= planned && too_few_samples(seen).is_none();
+    let severity = if whole { Severity::Warning } else { Severity::Invalid };
+    seen.from.ended.interrupted.then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned)).flatten()
+}
+
+fn records_lost(seen: &Observed<'_>) -> Option<Reason> {
+    let counts = &seen.from.counts;
+    let missing = counts.scheduled.saturating_sub(counts.unsent).saturating_sub(seen.from.evidence.recorded);
+    // What a killed run never flushed is missing without a trace in the counts.
+    let unknown = seen.loss.is_some() && seen.from.ended.interrupted;
+    if missing == 0 && !unknown {
+        return None;
+    }
+    let many = share(missing, counts.scheduled).is_some_and(|share| share > limits::LOST_SHARE);
+    Some(Reason {
+        code: ReasonCode::RecordsLost,
+        severity: if many { Severity::Invalid } else { Severity::Warning },
+        observed: seen.loss.map(|loss| loss.bytes as f64),
+        limit: None,
+    })
+}
+
+/// In flight *and* latency rise over the window, each beyond its own noise, and by more than chance arrivals explain.
+fn backlog_growing(seen: &Observed<'_>) -> Option<Reason> {
+    if !is_open(seen) || seen.window_s <= 0.0 {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, then held to a range")]
+    let parts = (seen.window_s as usize).clamp(limits::TREND_PARTS, 3_600);
+    let in_flight = slope::fit(&seen.from.grid.in_flight(parts))?;
+    let latency = slope::fit(&latencies(seen, parts)?)?;
+    let growth = in_flight.slope * parts as f64 / seen.window_s;
+    let limit = limits::BACKLOG_DEVIATIONS * (seen.from.counts.scheduled as f64).sqrt() / seen.window_s;
+    let grows = in_flight.rises(limits::TREND_MARGIN) && latency.rises(limits::TREND_MARGIN) && growth > limit;
+    grows.then(|| reason(ReasonCode::BacklogGrowing, Severity::Invalid, growth, limit)).flatten()
+}
+
+/// Mean TTFT (without a stream, response time) of the requests intended in each part of the window, parts without one
+/// left out; `None` if too few are left.
+fn latencies(seen: &Observed<'_>, parts: usize) -> Option<Vec<f64>> {
+    let (start, end) = window(seen.from);
+    let span = u128::from(end.saturating_sub(start).0).max(1);
+    let mut by_part = vec![Vec::new(); parts];
+    for sample in &seen.from.samples {
+        let latency = if seen.from.streamed { sample.line.ttft } else { sample.line.response };
+        let offset = u128::from(sample.intended.saturating_sub(start).0);
+        let part = usize::try_from(offset * parts as u128 / span).unwrap_or(usize::MAX).min(parts - 1);
+        by_part[part].extend(latency.map(|ns| ns as f64));
+    }
+    let means: Vec<f64> = by_part.iter().filter_map(|latencies| moments::mean(latencies)).collect();
+    (means.len() >= limits::TREND_PARTS).then_some(means)
+}
+
+/// In an open loop the requests in flight as measured, in a closed loop the number the plan holds.
+fn littles_law(seen: &Observed<'_>) -> Option<Reason> {
+    let totals = &seen.from.window;
+    let ended = totals.ok + totals.failed;
+    if ended == 0 || seen.window_s <= 0.0 {
+        return None;
+    }
+    let (in_flight, residence) = match seen.point.level {
+        Level::Rate { .. } => (seen.throughput.in_flight_mean, totals.residence),
+        Level::Concurrency(n) => (f64::from(n), totals.residence_intended),
+    };
+    let latency_s = residence as f64 / 1e9 / ended as f64;
+    let deviation = littles_law::deviation(in_flight, ended as f64 / seen.window_s, latency_s)?;
+    // Requests that cross the window's edges may shift the balance by about one latency's worth of them, and one
+    // request more or less is no contradiction.
+    let limit = limits::LITTLES_LAW + latency_s / seen.window_s + 1.0 / ended as f64;
+    (deviation.abs() > limit)
+        .then(|| reason(ReasonCode::LittlesLaw, Severity::Warning, deviation.abs(), limit))
+        .flatten()
+}
+
+/// Requests that ended in the window against those that could have: intended early enough before its end, and late
+/// enough before its start, for the shortest latency seen.
+fn rate_not_kept(seen: &Observed<'_>) -> Option<Reason> {
+    if !is_open(seen) {
+        return None;
+    }
+    let shortest = seen.from.samples.iter().filter_map(|sample| sample.line.response.or(sample.line.e2e)).min();
+    let shortest = kneepoint_model::Nanos(shortest.unwrap_or(0));
+    let (start, end) = window(seen.from);
+    let (start, end) = (start.saturating_sub(shortest), end.saturating_sub(shortest));
+    let due = seen.from.arrivals.iter().filter(|arrival| arrival.intended >= start && arrival.intended < end).count();
+    let ended = seen.from.window.ok + seen.from.window.failed;
+    let kept = share(ended, due as u64)?;
+    // A handful more or less at the edges is chance.
+    let beyond_chance = due as f64 - ended as f64 > limits::BACKLOG_DEVIATIONS * (due as f64).sqrt();
+    (kept < limits::RATE_KEPT && beyond_chance)
+        .then(|| reason(ReasonCode::RateNotKept, Severity::Warning, kept, limits::RATE_KEPT))
+        .flatten()
+}
+
+fn input_length(seen: &Observed<'_>) -> Option<Reason> {
+    let mean = seen.input.server_mean.or(seen.input.local_mean)?;
+    length(ReasonCode::InputLength, mean, seen.input.target)
+}
+
+fn output_length(seen: &Observed<'_>) -> Option<Reason> {
+    length(ReasonCode::OutputLength, seen.output.used.mean?, seen.output.target)
+}
+
+fn length(code: ReasonCode, mean: f64, target: u64) -> Option<Reason> {
+    let deviation = (target > 0).then(|| (mean / target as f64 - 1.0).abs())?;
+    graded_warning(code, deviation, limits::LENGTH)
+}
+
+fn graded_warning(code: ReasonCode, observed: f64, limit: f64) -> Option<Reason> {
+    graded(code, observed, limit, f64::INFINITY)
+}
+
+fn counts_disagree(seen: &Observed<'_>) -> Option<Reason> {
+    let tally = &seen.from.output;
+    let (server, local) = (tally.both_server.mean()?, tally.both_local.mean()?);
+    let apart = ((server - local).abs() - limits::COUNT_GRACE_TOKENS).max(0.0);
+    graded_warning(ReasonCode::TokenCountsDisagree, apart / server.max(1.0), limits::LENGTH)
+}
+
+fn pseudo_streaming(seen: &Observed<'_>) -> Option<Reason> {
+    let evidence = &seen.from.evidence;
+    let share = share(evidence.stream_in_one_piece, evidence.stream_judged).filter(|_| seen.from.streamed)?;
+    graded_warning(ReasonCode::PseudoStreaming, share, limits::PSEUDO_STREAMING_SHARE)
+}
+
+fn cached_prompts(seen: &Observed<'_>) -> Option<Reason> {
+    graded_warning(ReasonCode::CachedPrompts, seen.input.cached_or_reasoning_share?, limits::CACHED_SHARE)
+}
+
+fn invisible_output(seen: &Observed<'_>) -> Option<Reason> {
+    graded_warning(ReasonCode::InvisibleOutput, share(seen.from.evidence.invisible, seen.from.counts.ok)?, 0.0)
+}
+
+fn no_token_count(seen: &Observed<'_>) -> Option<Reason> {
+    graded_warning(ReasonCode::NoTokenCount, share(seen.from.evidence.uncounted, seen.from.counts.ok)?, 0.0)
+}
+
+fn cut(seen: &Observed<'_>) -> Option<Reason> {
+    let counts = &seen.from.counts;
+    let limit = limits::CUT_SHARE * counts.scheduled as f64;
+    graded(ReasonCode::Cut, counts.cut as f64, 0.0, limit)
+}
+
+fn oddities(seen: &Observed<'_>) -> Option<Reason> {
+    graded_warning(ReasonCode::Oddities, seen.from.evidence.oddities as f64, 0.0)
+}
