@@ -72,6 +72,20 @@ fn row_class(row: &Row) -> String {
     class
 }
 
+/// Rows the first cell of a row spans: one platform's name stands once; 0 where the name above goes on.
+fn span(table: &Table, row: &usize) -> usize {
+    let row = *row;
+    let name = |i: usize| {
+        let row = table.rows.get(i).filter(|r| r.platform.is_some() && r.n_heads > 0)?;
+        Some((row.platform, &row.cells.first()?.text))
+    };
+    let Some(own) = name(row) else { return 1 };
+    if row > 0 && name(row - 1) == Some(own) {
+        return 0;
+    }
+    (row..table.rows.len()).take_while(|i| name(*i) == Some(own)).count()
+}
+
 fn note_id(table: &Table, note: &usize) -> String {
     format!("{}-note-{note}", table.id)
 }

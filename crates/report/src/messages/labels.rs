@@ -6,7 +6,7 @@ catalogue! {
     /// Short labels.
     Label {
         ReportTitle: "Inference benchmark report", "推理性能测试报告";
-        SimulatedBanner: "SIMULATED", "模拟数据";
+        SimulatedBanner: "SIMULATED", "模拟数据 SIMULATED";
         Verdict: "Verdict", "结论";
         ReadFirst: "Read this first", "使用前须知";
         CurveTitle: "Latency against throughput", "延迟与吞吐";

@@ -54,27 +54,33 @@ fn failure_rows(
     language: Language,
 ) {
     let r = &point.requests;
-    // Kinds and sides are counted apart: a side is a kind's own only where the point had one kind or one side.
+    let push = |table: &mut Table, kind: Cell, n: u64, side: String, example: &str| {
+        let rest = vec![kind, Cell::number(format::count(n)), Cell::text(side), Cell::text(example)];
+        push_point(table, point_cells(comparison, curve, point, language), rest, curve, point);
+    };
     let only_side = (r.failed_by_side.len() == 1).then(|| r.failed_by_side.keys().next()).flatten();
+    let mut sides_unknown = false;
     for (code, count) in &r.failed {
         let kind = Cell { sub: Some(code.clone()), ..Cell::text(failure_text(code, language)) };
-        let side = match only_side {
-            Some(side) => Cell::text(side_text(side, language)),
-            None => Cell::text(""),
-        };
         let example = r.failure_examples.get(code).map_or("", String::as_str);
-        let rest = vec![kind, Cell::number(format::count(*count)), side, Cell::text(example)];
-        push_point(table, point_cells(comparison, curve, point, language), rest, curve, point);
+        match (r.failed_by_kind_and_side.get(code), only_side) {
+            (Some(by_side), _) => {
+                for (side, n) in by_side {
+                    push(table, kind.clone(), *n, side_text(side, language), example);
+                }
+            }
+            (None, Some(side)) => push(table, kind, *count, side_text(side, language), example),
+            // An older summary counts kinds and sides apart: no side is guessed.
+            (None, None) => {
+                sides_unknown = true;
+                push(table, kind, *count, format::NONE.to_owned(), example);
+            }
+        }
     }
-    if only_side.is_none() && !r.failed_by_side.is_empty() {
+    if sides_unknown {
         let total: u64 = r.failed_by_side.values().sum();
-        let rest = vec![
-            Cell::text(Label::SidesAll.text(language)),
-            Cell::number(format::count(total)),
-            Cell::text(sides(&r.failed_by_side, language)),
-            Cell::text(""),
-        ];
-        push_point(table, point_cells(comparison, curve, point, language), rest, curve, point);
+        let kind = Cell::text(Label::SidesAll.text(language));
+        push(table, kind, total, sides(&r.failed_by_side, language), "");
     }
 }
 

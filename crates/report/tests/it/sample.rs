@@ -188,6 +188,8 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
     if failed > 0 {
         requests.failed = BTreeMap::from([("http_429".into(), failed - failed / 4), ("truncated".into(), failed / 4)]);
         requests.failed_by_side = BTreeMap::from([("server".into(), failed)]);
+        requests.failed_by_kind_and_side =
+            requests.failed.iter().map(|(kind, n)| (kind.clone(), BTreeMap::from([("server".into(), *n)]))).collect();
         requests.failure_examples =
             BTreeMap::from([("http_429".into(), "{\"error\":\"rate limit: 20 requests/s\"}".into())]);
         reasons.push(reason(ReasonCode::BacklogGrowing, Severity::Invalid, Some(rate - reached), Some(0.1)));
@@ -352,7 +354,11 @@ pub(crate) fn troubled() -> Sample {
     let dead = sample.point(17);
     dead.requests.ok = 0;
     dead.requests.failed = BTreeMap::from([("connect_refused".into(), 1000), ("http_503".into(), 920)]);
-    dead.requests.failed_by_side = BTreeMap::from([("network".into(), 1000), ("server".into(), 920)]);
+    dead.requests.failed_by_side = BTreeMap::from([("network".into(), 1020), ("server".into(), 900)]);
+    dead.requests.failed_by_kind_and_side = BTreeMap::from([
+        ("connect_refused".into(), BTreeMap::from([("network".into(), 1000)])),
+        ("http_503".into(), BTreeMap::from([("network".into(), 20), ("server".into(), 900)])),
+    ]);
     dead.valid = false;
     dead.reasons = vec![
         reason(ReasonCode::NoSuccess, Severity::Invalid, Some(1920.0), None),
