@@ -358,7 +358,7 @@ fn stand_in(shape: &Shape<'_>, root: &Value, fuel: u32) -> Value {
 
 /// What the problem at a path is about.
 fn subject(path: &Path) -> String {
-    if *path == Path::ROOT { "the document".to_owned() } else { format!("`{path}`") }
+    if *path == Path::ROOT { "the document".to_owned() } else { format!("`{}`", path.short()) }
 }
 
 /// The keys of a map schema, for a document that has none.

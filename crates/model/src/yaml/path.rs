@@ -50,6 +50,12 @@ impl Path {
         })
     }
 
+    /// The last key and the indices after it, which is enough where the place itself is shown: `sweep[2]`.
+    pub fn short(&self) -> String {
+        let from = self.0.iter().rposition(|step| matches!(step, Step::Key(_))).unwrap_or(0);
+        Self(self.0[from..].to_vec()).to_string()
+    }
+
     /// `true` if `self` is `other` or leads to it.
     pub fn leads_to(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)

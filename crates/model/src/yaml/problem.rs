@@ -112,7 +112,8 @@ impl Problems {
         self.list.len()
     }
 
-    /// Gives each problem the name by which the user knows its place (a flag, say).
+    /// Gives each problem the name by which the user knows its place (a flag, say). One thing set several entries, and
+    /// so went wrong several times, is one problem.
     #[must_use]
     pub fn labelled(mut self, label: impl Fn(&Path) -> Option<String>) -> Self {
         for problem in &mut self.list {
@@ -120,7 +121,15 @@ impl Problems {
                 problem.label = label;
             }
         }
-        self
+        let mut list: Vec<Problem> = Vec::new();
+        for problem in self.list {
+            let same =
+                |p: &Problem| (&p.label, &p.message, &p.found) == (&problem.label, &problem.message, &problem.found);
+            if !list.iter().any(same) {
+                list.push(problem);
+            }
+        }
+        Self { list, ..self }
     }
 }
 

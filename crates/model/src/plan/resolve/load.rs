@@ -132,10 +132,12 @@ impl Resolver<'_> {
             },
         };
         if levels.is_empty() {
-            self.add(Problem::new(path.clone(), format!("`{path}` has no levels")).expected("at least one level"));
+            self.add(
+                Problem::new(path.clone(), format!("`{}` has no levels", path.short())).expected("at least one level"),
+            );
         }
         if levels.len() > MOST_LEVELS {
-            let problem = Problem::new(path.clone(), format!("`{path}` has too many levels"));
+            let problem = Problem::new(path.clone(), format!("`{}` has too many levels", path.short()));
             self.add(problem.found(levels.len().to_string()).expected(format!("at most {MOST_LEVELS}")));
         }
         let (least, most) = range;
@@ -149,10 +151,10 @@ impl Resolver<'_> {
                 } else {
                     format!("{unit}, from {least} to {most}")
                 };
-                let problem = Problem::new(at, format!("a level of `{path}` is out of range"));
+                let problem = Problem::new(at, format!("a level of `{}` is out of range", path.short()));
                 self.add(problem.found(level.to_string()).expected(expected));
             } else if levels[..i].iter().any(|earlier| earlier.to_bits() == level.to_bits()) {
-                let problem = Problem::new(at, format!("`{path}` has the level {level} twice"));
+                let problem = Problem::new(at, format!("`{}` has the level {level} twice", path.short()));
                 self.add(
                     problem.hint("each level is measured once; make a second entry of `load` to measure it again"),
                 );
@@ -218,7 +220,7 @@ impl Resolver<'_> {
 
     fn slo(&mut self, name: &str, slo: &SloFile, path: &Path) -> Slo {
         if slo.ttft.is_none() && slo.tpot.is_none() && slo.e2e.is_none() {
-            let problem = Problem::new(path.clone(), format!("`{path}` limits nothing"));
+            let problem = Problem::new(path.clone(), format!("`{}` limits nothing", path.short()));
             self.add_about_whole(problem.expected("at least one of `ttft`, `tpot` and `e2e`"), Part::Key);
         }
         let mut limit = |field: &str, text: &Option<String>| {

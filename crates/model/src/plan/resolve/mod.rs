@@ -186,7 +186,8 @@ impl Resolver<'_> {
     fn names<T>(&mut self, path: &Path, entries: &Named<T>, one: &str) {
         if entries.0.is_empty() {
             self.add_key(
-                Problem::new(path.clone(), format!("`{path}` is empty")).expected(format!("at least one {one}")),
+                Problem::new(path.clone(), format!("`{}` is empty", path.short()))
+                    .expected(format!("at least one {one}")),
             );
         }
         let mut seen = BTreeMap::new();
@@ -202,10 +203,11 @@ impl Resolver<'_> {
 
     fn not_blank(&mut self, path: &Path, text: &str) {
         if text.trim().is_empty() {
-            self.add(Problem::new(path.clone(), format!("`{path}` is empty")));
+            self.add(Problem::new(path.clone(), format!("`{}` is empty", path.short())));
         } else if text.chars().any(char::is_control) {
             self.add(
-                Problem::new(path.clone(), format!("`{path}` holds a line break or control character")).found(text),
+                Problem::new(path.clone(), format!("`{}` holds a line break or control character", path.short()))
+                    .found(text),
             );
         }
     }
@@ -224,7 +226,7 @@ impl Resolver<'_> {
         let text = text?;
         match quantity::duration(text) {
             Ok(duration) if duration < range.0 || duration > range.1 => {
-                let problem = Problem::new(path.clone(), format!("`{path}` is out of range"));
+                let problem = Problem::new(path.clone(), format!("`{}` is out of range", path.short()));
                 self.add(problem.found(text).expected(format!("from {} to {}", range.0, range.1)));
                 None
             }
@@ -237,7 +239,7 @@ impl Resolver<'_> {
     }
 
     fn not_a_quantity(&mut self, path: &Path, text: &str, refused: NotAQuantity) {
-        let mut problem = Problem::new(path.clone(), format!("`{path}` does not fit"));
+        let mut problem = Problem::new(path.clone(), format!("`{}` does not fit", path.short()));
         problem = problem.found(if text.is_empty() { "\"\"" } else { text }).expected(refused.expected);
         problem.hint = refused.hint;
         self.add(problem);

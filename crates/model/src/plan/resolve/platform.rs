@@ -194,7 +194,7 @@ impl Resolver<'_> {
             return self.secret(path, variable).map(HeaderText::Secret);
         }
         let refused = if text.contains("${") {
-            let problem = Problem::new(path.clone(), format!("`{path}` mixes text and a reference"));
+            let problem = Problem::new(path.clone(), format!("`{}` mixes text and a reference", path.short()));
             let bearer = lower == "authorization" && text.to_lowercase().starts_with("bearer ");
             problem.expected("plain text, or `${NAME}` and nothing else").hint(if bearer {
                 "give the token as `key: ${NAME}`: it is sent as `Authorization: Bearer …`"
@@ -202,17 +202,21 @@ impl Resolver<'_> {
                 "put the whole value into the variable"
             })
         } else if SECRET_HEADERS.contains(&lower) {
-            let problem = Problem::new(path.clone(), format!("the value of `{path}` stands in the plan itself"));
+            let problem =
+                Problem::new(path.clone(), format!("the value of `{}` stands in the plan itself", path.short()));
             let name = lower.to_uppercase().replace('-', "_");
             problem
                 .found("***")
                 .expected("a reference, `${NAME}`")
                 .hint(literal_hint(&name, path.last_key().unwrap_or("")))
         } else if !text.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
-            Problem::new(path.clone(), format!("`{path}` holds a line break or a character no header can carry"))
-                .expected("printable ASCII on one line")
+            Problem::new(
+                path.clone(),
+                format!("`{}` holds a line break or a character no header can carry", path.short()),
+            )
+            .expected("printable ASCII on one line")
         } else if text.trim() != text || text.is_empty() {
-            Problem::new(path.clone(), format!("`{path}` is empty, or begins or ends with a space"))
+            Problem::new(path.clone(), format!("`{}` is empty, or begins or ends with a space", path.short()))
         } else {
             return Some(HeaderText::Plain(text.to_owned()));
         };

@@ -1,0 +1,454 @@
+//! The flags that describe a plan without a file: the same plan as the YAML, resolved by the same step.
+
+use std::collections::BTreeMap;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kneepoint_model::Plan;
+use kneepoint_model::plan::file::{
+    ConcurrencyFile, HoldFile, LoadFile, ModelFile, PlatformFile, RateFile, ShareText, SloFile, Sweep, VERSION,
+    WorkloadFile,
+};
+use kneepoint_model::plan::{
+    Arrival, ConnectionPolicy, Dialect, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
+};
+use kneepoint_model::yaml::{Path, Problem, Problems, Step};
+
+/// What problems call a plan made of flags.
+const SOURCE: &str = "the command line";
+/// Tokens of a request where the flags do not say.
+const DEFAULT_INPUT: u64 = 512;
+const DEFAULT_OUTPUT: u64 = 256;
+
+const CONNECTIONS: [(&str, ConnectionPolicy); 2] =
+    [("keep-alive", ConnectionPolicy::KeepAlive), ("per-request", ConnectionPolicy::PerRequest)];
+const LENGTH_CONTROLS: [(&str, LengthControl); 4] = [
+    ("auto", LengthControl::Auto),
+    ("ignore-eos", LengthControl::IgnoreEos),
+    ("min-tokens", LengthControl::MinTokens),
+    ("natural", LengthControl::Natural),
+];
+
+/// Flags that describe a plan: one platform, one workload, one or two sweeps.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+#[command(next_help_heading = "Plan flags")]
+pub(crate) struct PlanFlags {
+    /// Address of the platform: http:// or https://, host, and where needed port and path
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The model's name, as the platform knows it
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+    /// Wire protocol [default: openai-chat]
+    #[arg(long, value_name = "DIALECT", value_parser = word(Dialect::ALL.map(|d| (d.name(), d))))]
+    dialect: Option<Dialect>,
+    /// Environment variable that holds the API key
+    #[arg(long, value_name = "NAME")]
+    key_env: Option<String>,
+    /// Open loop: requests per second, as a list (0.5,1,2) or a range (1..8)
+    #[arg(long, value_name = "LEVELS")]
+    rate: Option<String>,
+    /// How open-loop requests are spaced [default: constant]
+    #[arg(long, value_name = "ARRIVAL", value_parser = word([("constant", Arrival::Constant), ("poisson", Arrival::Poisson)]))]
+    arrival: Option<Arrival>,
+    /// Closed loop: requests in flight, as a list (1,4,16) or a range (1..64)
+    #[arg(long, value_name = "LEVELS")]
+    concurrency: Option<String>,
+    /// Input tokens per request [default: 512]
+    #[arg(long, value_name = "TOKENS")]
+    input: Option<u64>,
+    /// Output tokens per request [default: 256]
+    #[arg(long, value_name = "TOKENS")]
+    output: Option<u64>,
+    /// Ask for whole answers instead of streams: no TTFT, no TPOT
+    #[arg(long)]
+    no_stream: bool,
+    /// Length of the measured window of each level, at least [default: 1m]
+    #[arg(long = "for", value_name = "DURATION")]
+    window: Option<String>,
+    /// The window goes on until it holds so many requests [default: 100]
+    #[arg(long, value_name = "N")]
+    min_samples: Option<u64>,
+    /// The window never lasts longer than this [default: 10 times --for]
+    #[arg(long, value_name = "DURATION")]
+    at_most: Option<String>,
+    /// Load before the window, left out of every figure [default: 5s]
+    #[arg(long, value_name = "DURATION")]
+    warm_up: Option<String>,
+    /// How long to wait after the window for open requests [default: as --request-timeout]
+    #[arg(long, value_name = "DURATION")]
+    drain: Option<String>,
+    /// Longest a request may take [default: 2m]
+    #[arg(long, value_name = "DURATION")]
+    request_timeout: Option<String>,
+    /// Whether connections are kept between requests [default: keep-alive]
+    #[arg(long, value_name = "POLICY", value_parser = word(CONNECTIONS))]
+    connection: Option<ConnectionPolicy>,
+    /// How the output length is held to the target [default: auto]
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_parser = word(LENGTH_CONTROLS)
+    )]
+    length_control: Option<LengthControl>,
+    /// Certificate authorities to trust instead of the system's (PEM file)
+    #[arg(long, value_name = "FILE")]
+    ca: Option<String>,
+    /// Latency limits, such as ttft=500ms,tpot=40ms,e2e=5s,share=99%,name=chat; may be given several times
+    #[arg(long, value_name = "LIMITS")]
+    slo: Vec<String>,
+    /// Fixes prompts, lengths and arrivals [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The model's tokenizer.json: prompts get exactly the asked number of tokens
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<String>,
+    /// Name of the run, part of the bundle's folder name [default: made of the model's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl PlanFlags {
+    /// `true` if no flag was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The plan that the flags describe. Problems name the flag they are about.
+    pub(crate) fn resolve(&self, context: &ResolveContext<'_>) -> Result<Plan, Problems> {
+        let mut problems = Vec::new();
+        let file = self.to_file(&mut problems);
+        let resolved = resolve_file(&file, SOURCE, context);
+        if problems.is_empty() {
+            return resolved.map_err(|problems| problems.labelled(label));
+        }
+        // What a flag's own form has wrong is told together with what resolution finds in the others.
+        let said: Vec<Path> = problems.iter().map(|problem| problem.path.clone()).collect();
+        let further = resolved.err().into_iter().flat_map(|p| p.iter().cloned().collect::<Vec<_>>());
+        problems.extend(further.filter(|problem| !said.iter().any(|path| path.leads_to(&problem.path))));
+        let problems = Problems::of(SOURCE, problems).expect("invariant: there is at least one");
+        Err(problems.labelled(label))
+    }
+
+    /// The flags as a plan file; what cannot be put into one is a problem.
+    fn to_file(&self, problems: &mut Vec<Problem>) -> PlanFile {
+        let platform = self.url.as_deref().map_or_else(|| "platform".to_owned(), platform_name);
+        let platforms = Path::ROOT.key("platforms").key(&platform);
+        if self.url.is_none() {
+            let problem = Problem::new(platforms.key("url"), "the address of the platform is missing");
+            problems.push(problem.expected("an address such as `http://127.0.0.1:8000`"));
+        }
+        if self.model.is_none() {
+            let problem = Problem::new(Path::ROOT.key("model").key("id"), "the model's name is missing");
+            problems.push(problem.expected("a name the platform knows; `GET /v1/models` lists them on most platforms"));
+        }
+        PlanFile {
+            kneepoint: VERSION,
+            name: self.name.clone(),
+            seed: self.seed,
+            model: ModelFile {
+                id: self.model.clone().unwrap_or_default(),
+                precision: None,
+                tokenizer: self.tokenizer.clone(),
+            },
+            platforms: Named(vec![(platform, self.platform())]),
+            workloads: Named(vec![(
+                "fixed".to_owned(),
+                WorkloadFile {
+                    input: self.input.unwrap_or(DEFAULT_INPUT),
+                    output: self.output.unwrap_or(DEFAULT_OUTPUT),
+                    stream: self.no_stream.then_some(false),
+                },
+            )]),
+            load: self.load(problems),
+            slo: self.slos(problems),
+            sla: None,
+        }
+    }
+
+    fn platform(&self) -> PlatformFile {
+        PlatformFile {
+            dialect: self.dialect,
+            url: self.url.clone().unwrap_or_default(),
+            key: self.key_env.as_ref().map(|name| format!("${{{name}}}")),
+            connection: self.connection,
+            ca: self.ca.clone(),
+            length_control: self.length_control,
+            request_timeout: self.request_timeout.clone(),
+            ..PlatformFile::default()
+        }
+    }
+
+    fn load(&self, problems: &mut Vec<Problem>) -> Vec<LoadFile> {
+        let root = Path::ROOT.key("load");
+        let hold = HoldFile {
+            at_least: self.window.clone(),
+            min_samples: self.min_samples,
+            warm_up: self.warm_up.clone(),
+            drain: self.drain.clone(),
+            at_most: self.at_most.clone(),
+        };
+        let mut loads = Vec::new();
+        if let Some(text) = &self.rate {
+            let sweep = sweep(text, &root.index(loads.len()).key("rate").key("sweep"), problems);
+            let rate = RateFile { sweep, arrival: self.arrival, hold: hold.clone() };
+            loads.push(LoadFile { rate: Some(rate), concurrency: None });
+        } else if self.arrival.is_some() {
+            let problem = Problem::new(root.key("arrival"), "an arrival without rates means nothing");
+            problems.push(problem.hint("give --rate as well: a closed loop sends when an answer came"));
+        }
+        if let Some(text) = &self.concurrency {
+            let sweep = sweep(text, &root.index(loads.len()).key("concurrency").key("sweep"), problems);
+            loads.push(LoadFile { rate: None, concurrency: Some(ConcurrencyFile { sweep, hold }) });
+        }
+        if loads.is_empty() {
+            let problem = Problem::new(root, "no load is given");
+            problems.push(problem.expected("--rate (such as 1,2,4 or 1..8), --concurrency (such as 1,4,16), or both"));
+        }
+        loads
+    }
+
+    fn slos(&self, problems: &mut Vec<Problem>) -> Option<Named<SloFile>> {
+        let root = Path::ROOT.key("slo");
+        let mut slos: Vec<(String, SloFile)> = Vec::new();
+        for text in &self.slo {
+            match slo(text) {
+                Ok((name, slo)) => {
+                    let name = name.unwrap_or_else(|| match slos.len() {
+                        0 => "slo".to_owned(),
+                        n => format!("slo{}", n + 1),
+                    });
+                    if slos.iter().any(|(other, _)| *other == name) {
+                        let problem = Problem::new(root.key(&name), format!("the name `{name}` is given twice"));
+                        problems.push(problem.found(text).hint("give each its own `name=`"));
+                    }
+                    slos.push((name, slo));
+                }
+                Err(message) => {
+                    let problem = Problem::new(root.clone(), message).found(text);
+                    problems.push(problem.expected("limits such as `ttft=500ms,tpot=40ms,e2e=5s,share=99%,name=chat`"));
+                }
+            }
+        }
+        (!slos.is_empty()).then_some(Named(slos))
+    }
+}
+
+/// A parser of words that stand for values, so that clap lists and completes them.
+fn word<T: Copy + Send + Sync + 'static, const N: usize>(
+    words: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words.map(|(word, _)| word)).map(move |typed| {
+        let found = words.iter().find(|(word, _)| *word == typed);
+        found.expect("invariant: the parser lets only these words through").1
+    })
+}
+
+/// Levels as typed: a range, or a list of numbers.
+fn sweep<T: std::str::FromStr>(text: &str, path: &Path, problems: &mut Vec<Problem>) -> Sweep<T> {
+    if !text.contains(',') {
+        return Sweep::Range(text.to_owned());
+    }
+    let mut levels = Vec::new();
+    for part in text.split(',') {
+        match part.trim().parse() {
+            Ok(level) => levels.push(level),
+            Err(_) => {
+                let problem = Problem::new(path.clone(), format!("`{part}` is no level")).found(text);
+                problems.push(problem.expected("numbers such as `1,2,4`, or a range such as `1..8`"));
+            }
+        }
+    }
+    Sweep::List(levels)
+}
+
+/// Limits as typed: `ttft=500ms,share=99%`, and the name if one is among them.
+fn slo(text: &str) -> Result<(Option<String>, SloFile), String> {
+    let mut parts: BTreeMap<&str, String> = BTreeMap::new();
+    for part in text.split(',') {
+        let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` has no `=`"))?;
+        let key = key.trim();
+        if !matches!(key, "ttft" | "tpot" | "e2e" | "share" | "name") {
+            return Err(format!("`{key}` is no limit"));
+        }
+        if parts.insert(key, value.trim().to_owned()).is_some() {
+            return Err(format!("`{key}` is given twice"));
+        }
+    }
+    let name = parts.remove("name");
+    let mut limit = |key| parts.remove(key);
+    let slo =
+        SloFile { ttft: limit("ttft"), tpot: limit("tpot"), e2e: limit("e2e"), share: limit("share").map(ShareText) };
+    Ok((name, slo))
+}
+
+/// The platform's name: its host and port, as far as a name can hold them.
+fn platform_name(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    // Whoever put a password into the URL is told so; it must not become a name.
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let name: String =
+        host.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' }).collect();
+    let name: String = name.trim_matches('-').chars().take(64).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "platform".to_owned() }
+}
+
+/// The flag that sets what stands at a path of the plan.
+fn label(path: &Path) -> Option<String> {
+    let key = |at: usize| match path.steps().get(at) {
+        Some(Step::Key(key)) => Some(key.as_str()),
+        _ => None,
+    };
+    let flag = match (key(0)?, path.steps().len()) {
+        ("slo", _) => "--slo",
+        ("name", _) => "--name",
+        ("seed", _) => "--seed",
+        ("model", _) if key(1) == Some("tokenizer") => "--tokenizer",
+        ("model", _) => "--model",
+        ("workloads", _) if key(2) == Some("input") => "--input",
+        ("workloads", _) if key(2) == Some("output") => "--output",
+        ("platforms", _) => match key(2) {
+            Some("key") => "--key-env",
+            Some("dialect") => "--dialect",
+            Some("connection") => "--connection",
+            Some("ca") => "--ca",
+            Some("length_control") => "--length-control",
+            Some("request_timeout") => "--request-timeout",
+            _ => "--url",
+        },
+        ("load", 1) => "--rate or --concurrency",
+        ("load", _) => match path.last_key() {
+            Some("for") => "--for",
+            Some("min_samples") => "--min-samples",
+            Some("at_most") => "--at-most",
+            Some("warm_up") => "--warm-up",
+            Some("drain") => "--drain",
+            Some("arrival") => "--arrival",
+            _ if key(2) == Some("concurrency") => "--concurrency",
+            _ => "--rate",
+        },
+        _ => return None,
+    };
+    Some(flag.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use kneepoint_model::plan::Level;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Call {
+        #[command(flatten)]
+        flags: PlanFlags,
+    }
+
+    fn flags(line: &str) -> PlanFlags {
+        let words = std::iter::once("kneepoint").chain(line.split_whitespace());
+        Call::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).flags
+    }
+
+    fn env(name: &str) -> Option<String> {
+        (name == "KEY").then(|| "sk-1".to_owned())
+    }
+
+    fn resolve(line: &str) -> Result<Plan, String> {
+        let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
+        flags(line).resolve(&context).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn no_flag_is_no_plan() {
+        assert!(flags("").is_empty());
+        assert!(!flags("--no-stream").is_empty());
+    }
+
+    #[test]
+    fn flags_make_the_plan_that_yaml_makes() {
+        let plan = resolve(
+            "--url http://127.0.0.1:8000/v1 --model org/m --dialect openai-completions --key-env KEY --rate 0.5,1 \
+             --arrival poisson --concurrency 1..3 --input 100 --output 50 --no-stream --for 10s --min-samples 5 \
+             --warm-up 1s --drain 2s --request-timeout 30s --connection per-request --length-control natural \
+             --ca ca.pem --slo ttft=500ms,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
+        )
+        .unwrap_or_else(|problems| panic!("{problems}"));
+        let yaml = r#"
+kneepoint: 1
+name: n
+seed: 7
+model: {id: org/m, tokenizer: t.json}
+platforms:
+  127.0.0.1-8000:
+    {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, ca: ca.pem,
+     length_control: natural, request_timeout: 30s}
+workloads:
+  fixed: {input: 100, output: 50, stream: false}
+load:
+  - rate: {sweep: [0.5, 1], arrival: poisson, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+  - concurrency: {sweep: [1, 2, 3], for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+slo:
+  slo: {ttft: 500ms, share: 95%}
+  slow: {e2e: 9s}
+"#;
+        let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
+        let same = kneepoint_model::plan::resolve("y", yaml, &context).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(plan, same);
+    }
+
+    #[test]
+    fn ranges_double_as_in_yaml() {
+        let plan =
+            resolve("--url http://h --model m --concurrency 1..32").unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(plan.loads[0].levels, [1, 2, 4, 8, 16, 32].map(Level::Concurrency));
+        assert_eq!((plan.workloads[0].input.0, plan.workloads[0].output.0), (DEFAULT_INPUT, DEFAULT_OUTPUT));
+    }
+
+    #[test]
+    fn every_problem_names_its_flag() {
+        let problems = resolve(
+            "--url ftp://h --model m --key-env NOT_SET --rate 1,x --concurrency 0 --for 10 --slo ttft:1s --slo share=2 \
+             --output 0",
+        )
+        .expect_err("nearly everything is wrong");
+        let headlines: Vec<&str> =
+            problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
+        assert_eq!(
+            headlines,
+            [
+                "--rate: `x` is no level",
+                "--slo: `ttft:1s` has no `=`",
+                "--url: the URL is neither `http://` nor `https://`",
+                "--key-env: the environment variable NOT_SET is not set",
+                "--output: `output` of workload `fixed` is out of range",
+                "--for: `for` does not fit",
+                "--concurrency: a level of `sweep` is out of range",
+            ],
+            "{problems}"
+        );
+        assert!(problems.ends_with("7 problems in the command line"), "{problems}");
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_for_by_flag() {
+        let problems = resolve("--no-stream").expect_err("nothing to measure");
+        let headlines: Vec<&str> =
+            problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
+        assert_eq!(
+            headlines,
+            [
+                "--url: the address of the platform is missing",
+                "--model: the model's name is missing",
+                "--rate or --concurrency: no load is given",
+            ],
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn a_password_in_the_url_is_not_repeated() {
+        let problems = resolve("--url http://me:hunter2@host --model m --rate 1").expect_err("credentials");
+        assert!(problems.contains("--url") && !problems.contains("hunter2"), "{problems}");
+    }
+}
