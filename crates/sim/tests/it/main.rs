@@ -3,6 +3,7 @@
 mod client;
 mod closed_form;
 mod engine_laws;
+mod platforms;
 mod queueing;
 mod schema;
 mod server;
