@@ -1,3 +1,6 @@
 //! The integration tests of the `kneepoint` binary and of the tree as a whole, in one executable.
 
+mod interrupted;
+mod kneepoint;
+mod real_engine;
 mod tidy;

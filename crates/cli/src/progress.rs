@@ -1,0 +1,129 @@
+//! Progress: a bar with an ETA on a terminal, plain lines elsewhere, nothing when quiet.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kneepoint_load::progress::Phase;
+use kneepoint_load::{PointProgress, Progress};
+use kneepoint_model::plan::{Level, Point};
+use kneepoint_model::{Nanos, Plan};
+
+use crate::output::Output;
+
+/// Where there is no terminal, a point that takes long says so this often.
+const LINE_EVERY: Nanos = Nanos::from_secs(15);
+
+/// Shows the progress of one run.
+pub(crate) struct Display<'a> {
+    output: &'a Output,
+    plan: &'a Plan,
+    points: Vec<Point>,
+    bar: Option<ProgressBar>,
+    /// Point and elapsed time of the last plain line.
+    told: Option<(u32, Nanos)>,
+}
+
+impl<'a> Display<'a> {
+    pub(crate) fn new(output: &'a Output, plan: &'a Plan) -> Self {
+        let points = plan.points();
+        let bar = (output.terminal && !output.quiet).then(|| {
+            let total = points.iter().map(|point| millis(expected(point))).sum();
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
+            let template = "{bar:28} {elapsed_precise} ETA {prefix}  {wide_msg}";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        Self { output, plan, points, bar, told: None }
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Probing { platform } => self.line(&format!("probing {platform}")),
+            Progress::Point(state) => self.point(state),
+            Progress::PointDone { ended } => {
+                let window = ended.window_end.saturating_sub(ended.window_start).as_secs_f64();
+                let word = if ended.interrupted { "interrupted" } else { "done" };
+                let scheduled = ended.scheduled;
+                let text = format!("{}: {word}, {scheduled} requests in {window:.1} s", self.name(ended.point));
+                self.line(&text);
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => self.output.say(text),
+        }
+    }
+
+    fn point(&mut self, state: &PointProgress) {
+        let text = format!("{}: {}", self.name(state.point), words(state));
+        let done = self.points.iter().take(state.point as usize).map(|point| millis(expected(point))).sum::<u64>();
+        let remaining = self.remaining(state);
+        if let Some(bar) = &self.bar {
+            bar.set_position(done + millis(state.elapsed.min(state.expected)));
+            bar.set_prefix(format!("{}s", remaining.as_secs_f64().ceil()));
+            bar.set_message(text);
+            return;
+        }
+        let is_due = self
+            .told
+            .is_none_or(|(point, elapsed)| point != state.point || state.elapsed.saturating_sub(elapsed) >= LINE_EVERY);
+        if is_due && state.phase != Phase::Draining {
+            self.told = Some((state.point, state.elapsed));
+            self.output.say(&format!("{text}; about {} s left in all", remaining.as_secs_f64().ceil()));
+        }
+    }
+
+    fn remaining(&self, state: &PointProgress) -> Nanos {
+        let here = state.expected.saturating_sub(state.elapsed);
+        self.points.iter().skip(state.point as usize + 1).map(expected).fold(here, |sum, next| sum + next)
+    }
+
+    fn name(&self, index: u32) -> String {
+        let point = &self.points[index as usize];
+        let platform = &self.plan.platforms[point.platform].name;
+        let workload = &self.plan.workloads[point.workload].name;
+        let level = match point.level {
+            Level::Rate { rate, .. } => format!("{rate} req/s"),
+            Level::Concurrency(n) => format!("concurrency {n}"),
+        };
+        format!("[{}/{}] {platform} · {workload} · {level}", index + 1, self.points.len())
+    }
+}
+
+fn words(state: &PointProgress) -> String {
+    let phase = match state.phase {
+        Phase::Preparing => return format!("making prompts {}/{}", state.dispatched, state.ended),
+        Phase::WarmUp => "warm-up",
+        Phase::Measuring => "measuring",
+        Phase::Draining => "draining",
+    };
+    format!(
+        "{phase}, {} sent, {} ended, {} failed, {} in flight",
+        state.dispatched, state.ended, state.failed, state.in_flight
+    )
+}
+
+/// How long a point will take at least: warm-up and window; what it must drain is not known before.
+pub(crate) fn expected(point: &Point) -> Nanos {
+    let hold = &point.hold;
+    let samples = match point.level {
+        Level::Rate { rate, .. } => Nanos::from_secs_f64(hold.min_samples as f64 / rate.get()),
+        Level::Concurrency(_) => Nanos::ZERO,
+    };
+    hold.warm_up + hold.at_least.max(samples.min(hold.at_most))
+}
+
+fn millis(span: Nanos) -> u64 {
+    span.0 / 1_000_000
+}
