@@ -24,7 +24,7 @@ const EDGES: [(&str, &[&str]); 8] = [
 ];
 
 /// Further crates that tests, and only tests, may use.
-const TEST_EDGES: [(&str, &[&str]); 0] = [];
+const TEST_EDGES: [(&str, &[&str]); 1] = [("kneepoint-load", &["kneepoint-store"])];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/cli lies two folders deep").to_owned()
