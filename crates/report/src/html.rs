@@ -3,6 +3,8 @@
 //! A content security policy forbids any request and any script but the two this crate ships, so even a mistake in
 //! escaping could not run a foreign script.
 
+use std::fmt::Write as _;
+
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -51,11 +53,12 @@ impl Page<'_, '_> {
 
     /// The colours of the platforms as style rules, for chips and row marks.
     fn colour_rules(&self) -> String {
-        let rule = |i: usize| {
+        let mut rules = String::new();
+        for (i, _) in &self.platforms {
             let n = i % ON_LIGHT.len();
-            format!("--light:{};--dark:{}", ON_LIGHT[n], ON_DARK[n])
-        };
-        (0..self.platforms.len()).map(|i| format!(".platform-{i}{{{}}}", rule(i))).collect()
+            let _ = write!(rules, ".platform-{i}{{--light:{};--dark:{}}}", ON_LIGHT[n], ON_DARK[n]);
+        }
+        rules
     }
 }
 
@@ -73,6 +76,7 @@ fn row_class(row: &Row) -> String {
 }
 
 /// Rows the first cell of a row spans: one platform's name stands once; 0 where the name above goes on.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the template engine passes every argument by reference")]
 fn span(table: &Table, row: &usize) -> usize {
     let row = *row;
     let name = |i: usize| {
@@ -86,6 +90,7 @@ fn span(table: &Table, row: &usize) -> usize {
     (row..table.rows.len()).take_while(|i| name(*i) == Some(own)).count()
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the template engine passes every argument by reference")]
 fn note_id(table: &Table, note: &usize) -> String {
     format!("{}-note-{note}", table.id)
 }

@@ -51,8 +51,8 @@ pub(crate) fn render(document: &Document<'_>) -> Markdown {
     table_body(&mut out, &document.validity);
     heading(&mut out, Label::GlossaryTitle, language);
     let _ = writeln!(out, "{}\n", escape(&document.glossary_intro));
-    for term in &document.glossary {
-        let _ = writeln!(out, "- {}", escape(term));
+    for (term, definition) in &document.glossary {
+        let _ = writeln!(out, "- **{}**{}{}", escape(term), language.colon(), escape(definition));
     }
     let _ = writeln!(out, "\n---\n\n{}", escape(&document.made_with));
     let svgs = document.stills.iter().map(|still| (file_name(still), still.svg.clone())).collect();
@@ -169,7 +169,8 @@ fn table_body(out: &mut String, table: &Table) {
 fn cell(cell: &Cell) -> String {
     let note = cell.note.map(|n| format!("<sup>{n}</sup>")).unwrap_or_default();
     let sub = cell.sub.as_ref().map(|s| format!("<br><sub>{}</sub>", escape(s))).unwrap_or_default();
-    format!("{}{note}{sub}", escape(&cell.text))
+    let lines: Vec<String> = cell.text.lines().map(escape).collect();
+    format!("{}{note}{sub}", lines.join("<br>"))
 }
 
 /// Text that renders as itself: no markup, no table cell, no HTML, no line break; code in backticks stays code.

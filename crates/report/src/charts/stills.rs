@@ -38,6 +38,8 @@ const PERCENTILES: [(&str, &str); 3] = [("p50", ""), ("p95", "7 4"), ("p99", "2 
 
 type OfDistribution = fn(&PointSummary) -> &Distribution;
 type OfNumber = fn(&PointSummary) -> Option<f64>;
+type OfCurve = fn(&PointSummary) -> &[f64];
+type OfSecond = fn(&SeriesPoint) -> Option<f64>;
 type Limit = fn(&SloSummary) -> Option<f64>;
 
 /// Every still chart.
@@ -180,7 +182,7 @@ fn distributions(
     language: Language,
     all: &mut Vec<Still>,
 ) {
-    let metrics: [(&str, Label, fn(&PointSummary) -> &[f64]); 2] =
+    let metrics: [(&str, Label, OfCurve); 2] =
         [("ttft", Label::TtftName, |p| &p.quantiles.ttft_ms), ("e2e", Label::E2eName, |p| &p.quantiles.e2e_ms)];
     for (name, label, of) in metrics {
         let lines: Vec<Line> = at_level(group, level)
@@ -221,7 +223,7 @@ fn over_time(
     language: Language,
     all: &mut Vec<Still>,
 ) {
-    let charts: [(&str, Label, fn(&SeriesPoint) -> Option<f64>); 3] = [
+    let charts: [(&str, Label, OfSecond); 3] = [
         ("in-flight", Label::InFlight, |s| Some(s.in_flight as f64)),
         ("tokens", Label::OutputTokensPerSecond, |s| s.output_tok),
         ("ttft", Label::TtftOverTime, |s| s.ttft_p50_ms),

@@ -49,3 +49,43 @@ catalogue! {
             "样本不足：样本数不足以支撑的分位数不予显示，并注明所需的样本数。";
     }
 }
+
+/// The glossary in the order in which it is read.
+pub(crate) const TERMS: [Term; 21] = [
+    Term::Ttft,
+    Term::TtftSent,
+    Term::Ttfa,
+    Term::Tpot,
+    Term::Icl,
+    Term::Itl,
+    Term::E2e,
+    Term::Response,
+    Term::OutputSpeed,
+    Term::Intended,
+    Term::Percentile,
+    Term::Interval,
+    Term::Throughput,
+    Term::Goodput,
+    Term::Attainment,
+    Term::Stability,
+    Term::Window,
+    Term::OpenLoop,
+    Term::ScheduleLag,
+    Term::Cut,
+    Term::TooSmall,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_glossary_has_every_term_and_every_term_a_definition() {
+        use crate::messages::{Language, Message as _};
+        assert_eq!(TERMS.len(), Term::ALL.len());
+        for term in TERMS {
+            assert!(term.text(Language::English).contains(": "), "{term:?}");
+            assert!(term.text(Language::Chinese).contains('：'), "{term:?}");
+        }
+    }
+}

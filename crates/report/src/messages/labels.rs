@@ -74,7 +74,6 @@ catalogue! {
         NewConnections: "New connections", "新建连接";
         Window: "Window, s", "窗口，s";
         Slo: "SLO", "SLO";
-        Limits: "Limits", "限值";
         Good: "Good", "达标";
         Judged: "Judged", "评判";
         Attainment: "Attainment (95% interval)", "达成率（95% 置信区间）";

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::str::FromStr;
 
 pub(crate) use failures::{failure_text, side_text};
-pub(crate) use glossary::Term;
+pub(crate) use glossary::TERMS;
 pub(crate) use labels::Label;
 pub(crate) use reasons::{reason_figure, reason_limit, reason_text};
 pub(crate) use sentences::Sentence;
@@ -139,12 +139,6 @@ macro_rules! catalogue {
             }
         }
 
-        impl $name {
-            /// Every key, in the order declared.
-            #[allow(dead_code, reason = "only some catalogues are listed whole")]
-            pub(crate) const EACH: &'static [Self] = &[$(Self::$key),+];
-        }
-
         #[cfg(test)]
         impl $name {
             /// Every key with both texts, for the catalogue's own tests.
@@ -166,12 +160,11 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
             rest = after;
             continue;
         };
-        match values.iter().find(|(key, _)| *key == name) {
-            Some((_, value)) => out.push_str(value),
-            None => {
-                debug_assert!(false, "no value for the placeholder {{{name}}} of {template:?}");
-                let _ = write!(out, "{{{name}}}");
-            }
+        if let Some((_, value)) = values.iter().find(|(key, _)| *key == name) {
+            out.push_str(value);
+        } else {
+            debug_assert!(false, "no value for the placeholder {{{name}}} of {template:?}");
+            let _ = write!(out, "{{{name}}}");
         }
         rest = tail;
     }
@@ -193,8 +186,9 @@ mod tests {
         [
             Label::ALL,
             Sentence::ALL,
-            Term::ALL,
+            glossary::Term::ALL,
             reasons::ReasonText::ALL,
+            reasons::Figure::ALL,
             failures::FailureText::ALL,
             failures::SideText::ALL,
         ]

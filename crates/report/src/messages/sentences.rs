@@ -124,6 +124,5 @@ catalogue! {
         RepeatSeed: "The seed {seed} fixes prompts, lengths and arrivals.", "随机种子 {seed} 决定提示词、长度和到达时刻。";
         MetricsDefined: "The metrics are defined in version {version} of Kneepoint's metric definitions; a line each:", "指标依据 Kneepoint 指标定义第 {version} 版，逐条说明如下：";
         MadeWith: "Made with Kneepoint {version}. Charts: Apache ECharts.", "由 Kneepoint {version} 生成。图表：Apache ECharts。";
-        ChartLibrary: "Charts: Apache ECharts {version}, Apache License 2.0.", "图表：Apache ECharts {version}，Apache License 2.0。";
     }
 }

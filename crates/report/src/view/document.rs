@@ -9,7 +9,7 @@ use super::warnings::{Warning, warnings};
 use super::{points, tables};
 use crate::Run;
 use crate::charts::stills::{Still, stills};
-use crate::messages::{Label, Language, Message as _, Sentence, Term};
+use crate::messages::{Label, Language, Message as _, Sentence, TERMS};
 
 /// A report.
 pub(crate) struct Document<'a> {
@@ -35,8 +35,8 @@ pub(crate) struct Document<'a> {
     pub(crate) methods: Vec<RunMethod<'a>>,
     /// Validity of each point.
     pub(crate) validity: Table,
-    /// Metrics, a line each.
-    pub(crate) glossary: Vec<&'static str>,
+    /// Metrics, a line each: name and definition.
+    pub(crate) glossary: Vec<(&'static str, &'static str)>,
     /// Before the glossary.
     pub(crate) glossary_intro: String,
     /// At the end.
@@ -74,11 +74,16 @@ impl<'a> Document<'a> {
             figures,
             methods: methods(comparison, language),
             validity: validity(comparison, language),
-            glossary: Term::EACH.iter().map(|term| term.text(language)).collect(),
+            glossary: TERMS.iter().map(|term| definition(term.text(language), language)).collect(),
             glossary_intro: say(language, Sentence::MetricsDefined, &[("version", metrics.to_string())]),
             made_with: say(language, Sentence::MadeWith, &[("version", tool.to_owned())]),
         }
     }
+}
+
+/// A line of the glossary, taken apart at its first colon.
+fn definition(line: &'static str, language: Language) -> (&'static str, &'static str) {
+    line.split_once(language.colon()).unwrap_or((line, ""))
 }
 
 fn subtitle(run: &Run<'_>, language: Language) -> String {

@@ -166,8 +166,7 @@ pub(crate) fn validity(comparison: &Comparison<'_>, language: Language) -> Table
                 format!("{}{}{text}{figure}", weight.word(language), language.colon())
             })
             .collect();
-        let notes =
-            if notes.is_empty() { Sentence::NoReasons.text(language).to_owned() } else { notes.join(language.space()) };
+        let notes = if notes.is_empty() { Sentence::NoReasons.text(language).to_owned() } else { notes.join("\n") };
         let rest = vec![Cell::text(valid.text(language)), Cell::text(notes)];
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
     }

@@ -66,7 +66,7 @@ pub(crate) fn distribution(n: u64, median: f64, spread: f64) -> Distribution {
     }
     let at = |q: f64| median * (spread * z(q)).exp();
     d.mean = Some(median * (spread * spread / 2.0).exp());
-    d.sd = (n > 1).then(|| median * spread);
+    d.sd = (n > 1).then_some(median * spread);
     d.min = Some(at(0.5 / n as f64));
     d.max = Some(at(1.0 - 0.5 / n as f64));
     for (name, q, needs) in

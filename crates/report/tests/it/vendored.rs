@@ -12,8 +12,9 @@ fn files_have_the_checksums_written_down() {
     let mut names = Vec::new();
     for line in sums.lines() {
         let (wanted, name) = line.split_once("  ").unwrap();
-        let found: String =
-            Sha256::digest(fs::read(folder.join(name)).unwrap()).iter().map(|b| format!("{b:02x}")).collect();
+        let found = Sha256::digest(fs::read(folder.join(name)).unwrap())
+            .iter()
+            .fold(String::new(), |hex, b| format!("{hex}{b:02x}"));
         assert_eq!(found, wanted, "{name}");
         names.push(name.to_owned());
     }
