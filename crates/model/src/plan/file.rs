@@ -181,7 +181,8 @@ pub struct HoldFile {
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "for")]
     #[schemars(extend("examples" = ["10m"]))]
     pub at_least: Option<String>,
-    /// The window goes on until it holds so many requests. Default: 100.
+    /// The window goes on until it holds so many requests. Default: 100, or fewer where the lowest rate of the sweep
+    /// gives fewer within `at_most`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_samples: Option<u64>,
     /// Load before the window, left out of every figure. Default: 5s. `0s` for none.

@@ -58,7 +58,7 @@ fn unit_hint(number: &str, unit: &str) -> Option<String> {
         return None;
     }
     let meant = match unit.to_lowercase().as_str() {
-        "" => return Some(format!("if seconds are meant, write `{number}s`")),
+        "" => return Some(format!("write `{number}s` for seconds, `{number}ms` for milliseconds")),
         "sec" | "secs" | "second" | "seconds" => "s",
         "min" | "mins" | "minute" | "minutes" => "m",
         "hr" | "hrs" | "hour" | "hours" | "h" => "h",
@@ -198,7 +198,10 @@ mod tests {
                 assert!(result.is_err(), "{text}");
             }
         }
-        assert_eq!(duration("60").map_err(|e| e.hint), Err(Some("if seconds are meant, write `60s`".to_owned())));
+        assert_eq!(
+            duration("60").map_err(|e| e.hint),
+            Err(Some("write `60s` for seconds, `60ms` for milliseconds".to_owned()))
+        );
         assert_eq!(duration("5min").map_err(|e| e.hint), Err(Some("write `5m`".to_owned())));
     }
 

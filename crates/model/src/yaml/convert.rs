@@ -187,11 +187,11 @@ impl<'s> Walker<'s> {
         if count("minItems").is_some_and(|least| items.len() < least) {
             let problem = Problem::new(path.clone(), format!("{} has too few entries", subject(path)));
             let expected = format!("at least {}", count("minItems").unwrap_or(1));
-            self.blame(node.span, problem.found(format!("{}", items.len())).expected(expected));
+            self.blame(node.span, problem.found(format!("{} entries", items.len())).expected(expected));
         } else if count("maxItems").is_some_and(|most| items.len() > most) {
             let problem = Problem::new(path.clone(), format!("{} has too many entries", subject(path)));
             let expected = format!("at most {}", count("maxItems").unwrap_or(0));
-            self.blame(node.span, problem.found(format!("{}", items.len())).expected(expected));
+            self.blame(node.span, problem.found(format!("{} entries", items.len())).expected(expected));
         }
         let convert = |(index, item): (usize, &Node)| {
             let path = path.index(index);
@@ -211,6 +211,7 @@ impl<'s> Walker<'s> {
             None => Some(&ANYTHING),
         };
         let mut object = Map::new();
+        let mut misspelt = Vec::new();
         for (key, node) in entries {
             let path = path.key(&key.text);
             self.out.places.insert(path.clone(), Place { key: Some(key.span), value: node.span });
@@ -219,12 +220,17 @@ impl<'s> Walker<'s> {
                     let value = self.value(node, schema, &path);
                     object.insert(key.text.clone(), value);
                 }
-                None => self.unknown_key(key, node, properties, entries, path),
+                None => misspelt.extend(self.unknown_key(key, node, properties, entries, path)),
             }
         }
         let required = map.and_then(|map| map.get("required")).and_then(Value::as_array);
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
-            if !object.contains_key(name) {
+            if misspelt.contains(&name) {
+                // Told as an unknown key already.
+                let shape = Shape::of(properties.and_then(|p| p.get(name)).unwrap_or(&ANYTHING), self.schema);
+                self.out.blamed.push(path.key(name));
+                object.insert(name.to_owned(), self.stand_in(&shape));
+            } else if !object.contains_key(name) {
                 let schema = properties.and_then(|properties| properties.get(name)).unwrap_or(&ANYTHING);
                 let shape = Shape::of(schema, self.schema);
                 let message = match path.last_key() {
@@ -239,6 +245,7 @@ impl<'s> Walker<'s> {
         Value::Object(object)
     }
 
+    /// Reports a key that the schema does not know; gives back the one it was probably meant to be.
     fn unknown_key(
         &mut self,
         key: &Key,
@@ -246,26 +253,33 @@ impl<'s> Walker<'s> {
         properties: Option<&'s Map<String, Value>>,
         entries: &[(Key, Node)],
         path: Path,
-    ) {
+    ) -> Option<&'s str> {
         let known: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let place = match path.parent() {
             Some(parent) if parent != Path::ROOT => format!(" in `{parent}`"),
             _ => String::new(),
         };
         let mut problem = Problem::new(path, format!("unknown key `{}`{place}", key.text)).expected(one_of(&known));
-        // A misspelt `key` still holds a key.
         let meant = did_you_mean(&key.text, known.iter().copied());
-        if secret::name_may_hold_one(&key.text) || meant.is_some_and(secret::name_may_hold_one) {
+        // A misspelt `key` still holds a key. In a map that knows a secret, only what is surely meant otherwise is shown.
+        let is_secret = |name: &str| {
+            let schema = properties.and_then(|properties| properties.get(name));
+            schema.is_some_and(|schema| Shape::of(schema, self.schema).secret)
+        };
+        let may_be_secret = meant.map_or_else(|| known.iter().any(|name| is_secret(name)), is_secret);
+        if may_be_secret || secret::name_may_hold_one(&key.text) {
             self.out.secrets.push(value.span);
         }
         secret::spans_within(value, &mut self.out.secrets);
         let free = known.iter().copied().filter(|name| entries.iter().all(|(given, _)| given.text != **name));
+        let meant = did_you_mean(&key.text, free);
         if key.text == "<<" {
             problem = problem.hint("merge keys are not part of YAML 1.2: repeat the entries");
-        } else if let Some(meant) = did_you_mean(&key.text, free) {
+        } else if let Some(meant) = meant {
             problem = problem.hint(format!("did you mean `{meant}`?"));
         }
         self.blame(key.span, problem);
+        meant
     }
 
     /// Which of several forms of a map is meant: by the value of the property that tells them apart, or else by the

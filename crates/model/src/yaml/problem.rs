@@ -152,7 +152,7 @@ fn write_problem(f: &mut fmt::Formatter<'_>, source_name: &str, problem: &Proble
     match (problem.line, problem.column) {
         (Some(line), Some(column)) => {
             writeln!(f, "{source_name}:{line}:{column}: {message}")?;
-            if let Some(excerpt) = &problem.excerpt {
+            if let Some(excerpt) = problem.excerpt.as_ref().filter(|excerpt| !excerpt.text.trim().is_empty()) {
                 write_excerpt(f, line, column, excerpt)?;
             }
         }

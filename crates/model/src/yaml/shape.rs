@@ -196,9 +196,15 @@ pub(super) fn did_you_mean<'w>(word: &str, known: impl IntoIterator<Item = &'w s
     const ALIKE: f64 = 0.72;
 
     let lower = word.to_lowercase().replace('_', "-");
+    // A letter lost, doubled, mistaken or swapped is a misspelling in any word of three letters or more.
+    let likeness = |candidate: &str| {
+        let candidate = candidate.to_lowercase().replace('_', "-");
+        let one_slip = lower.chars().count() >= 3 && strsim::osa_distance(&lower, &candidate) <= 1;
+        if one_slip { 0.99 } else { strsim::jaro_winkler(&lower, &candidate) }
+    };
     known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase().replace('_', "-")), candidate))
+        .map(|candidate| (likeness(candidate), candidate))
         .filter(|&(likeness, _)| likeness >= ALIKE)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)

@@ -1,5 +1,7 @@
 //! Tests of the model as other crates see it.
 
+mod bad_plans;
 mod good_plans;
 mod random;
 mod schemas;
+mod yaml_laws;

@@ -87,7 +87,7 @@ impl Resolver<'_> {
             let message = format!(
                 "at {slowest} requests per second a window of at most {} holds {} requests",
                 hold.at_most,
-                (slowest * hold.at_most.as_secs_f64()).floor()
+                whole(slowest * hold.at_most.as_secs_f64())
             );
             let problem = Problem::new(path.key("min_samples"), message).found(hold.min_samples.to_string());
             self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
@@ -168,11 +168,6 @@ impl Resolver<'_> {
     /// until even that gives the samples asked for.
     fn hold(&mut self, path: &Path, hold: &HoldFile, longest_timeout: Nanos, slowest: Option<f64>) -> Hold {
         let least = Nanos::from_millis(10);
-        let min_samples = hold.min_samples.unwrap_or(DEFAULT_MIN_SAMPLES);
-        if !(1..=MOST_SAMPLES).contains(&min_samples) {
-            let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
-            self.add(problem.found(min_samples.to_string()).expected(format!("from 1 to {MOST_SAMPLES}")));
-        }
         let mut given =
             |field: &str, text: &Option<String>, range| self.duration(&path.key(field), text.as_deref(), range);
         let at_least = given("for", &hold.at_least, (least, WEEK));
@@ -181,13 +176,21 @@ impl Resolver<'_> {
         let at_most = given("at_most", &hold.at_most, (least, WEEK));
 
         let window = at_least.unwrap_or(DEFAULT_WINDOW);
-        let window_known = at_least.is_some() == hold.at_least.is_some();
+        let window_known = at_least.is_some() == hold.at_least.is_some() && !self.source.is_blamed(&path.key("for"));
         if let Some(at_most) = at_most
             && window_known
             && at_most < window
         {
             let message = format!("`at_most` is shorter than `for`, which is {window}");
             self.add(Problem::new(path.key("at_most"), message).found(at_most.to_string()));
+        }
+        // Without a wish of the user's, no more samples than the lowest rate gives in the longest window.
+        let held = slowest.zip(at_most).map(|(rate, at_most)| whole(rate * at_most.as_secs_f64()));
+        let default_samples = held.unwrap_or(DEFAULT_MIN_SAMPLES).clamp(1, DEFAULT_MIN_SAMPLES);
+        let min_samples = hold.min_samples.unwrap_or(default_samples);
+        if !(1..=MOST_SAMPLES).contains(&min_samples) {
+            let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
+            self.add(problem.found(min_samples.to_string()).expected(format!("from 1 to {MOST_SAMPLES}")));
         }
         let enough = slowest.map(|rate| Nanos::from_secs_f64((min_samples as f64 / rate).ceil() + 1.0));
         let default_most = Nanos(window.0.saturating_mul(AT_MOST_FACTOR)).max(enough.unwrap_or_default()).min(WEEK);
@@ -244,4 +247,14 @@ impl Resolver<'_> {
         };
         Slo { name: name.to_owned(), ttft, tpot, e2e, share }
     }
+}
+
+/// The whole part of a count.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates; rates and times are not negative"
+)]
+fn whole(count: f64) -> u64 {
+    count as u64
 }

@@ -165,7 +165,7 @@ impl Resolver<'_> {
                 self.name(&Path::ROOT.key("name"), name, Part::Value);
                 name.clone()
             }
-            None => name_from(&file.model.id),
+            None => name_from(without_publisher(&file.model.id)),
         }
     }
 
@@ -269,9 +269,13 @@ fn collect_references(value: &serde_json::Value, path: &Path, found: &mut Vec<(P
 
 /// A valid name as like `text` as can be.
 fn name_from(text: &str) -> String {
-    let last = text.rsplit('/').find(|part| !part.trim().is_empty()).unwrap_or(text);
-    let safe: String =
-        last.chars().map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }).collect();
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    let safe: String = text.trim().chars().map(safe).collect();
     let safe: String = safe.trim_start_matches(|c: char| !c.is_alphanumeric()).chars().take(LONGEST_NAME).collect();
     if safe.is_empty() { "plan".to_owned() } else { safe }
+}
+
+/// The part of a model's id after its publisher: `Llama-3.1-70B` of `meta-llama/Llama-3.1-70B`.
+fn without_publisher(id: &str) -> &str {
+    id.rsplit('/').find(|part| !part.trim().is_empty()).unwrap_or(id)
 }

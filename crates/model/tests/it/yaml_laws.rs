@@ -1,0 +1,173 @@
+//! Laws of the YAML reader and writer, for any input.
+
+use std::path::Path;
+
+use kneepoint_model::plan::{PlanFile, ResolveContext, resolve, resolve_file};
+use kneepoint_model::yaml;
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use crate::good_plans::env;
+
+/// Pieces that plans and broken plans are made of.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => prop::sample::select(vec![
+            "kneepoint", "model", "platforms", "url", "key", "headers", "load", "rate", "sweep", "slo", "ttft", "for",
+            ": ", ":", "- ", "\n", "\n  ", "\n    ", "{", "}", "[", "]", ", ", "\"", "'", "|", ">", "&a ", "*a", "!!str ",
+            "? ", "# ", "%", "---", "...", "\t", "\r\n", "\r", "${X}", "1", "1..8", "10s", "99%", "~", "null", "通", "<<",
+            "\u{feff}", "\u{85}", "\u{2028}", "\\", "@", "`", "|2-\n", "0x", "-",
+        ]).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ]
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("JSON has no infinities", |f| f.is_finite()).prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::collection::vec(piece(), 0..4).prop_map(|pieces| Value::from(pieces.concat())),
+        prop::sample::select(vec![
+            "1e3",
+            "0o7",
+            ".inf",
+            "yes",
+            "1:30",
+            "2026-11-30",
+            "-",
+            "- a",
+            "a: b",
+            "a #b",
+            " a",
+            "a\n"
+        ])
+        .prop_map(Value::from),
+    ]
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    leaf().prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
+            prop::collection::vec((any::<String>(), inner), 0..5)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back_the_same(value in tree()) {
+        let text = yaml::to_string(&value);
+        let read = yaml::from_str::<Value>("t.yaml", &text);
+        prop_assert_eq!(read.map(|parsed| parsed.value).map_err(|p| format!("{p}\n{text}")), Ok(value));
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(pieces in prop::collection::vec(piece(), 0..60)) {
+        let text = pieces.concat();
+        let context = ResolveContext { base_dir: Path::new("/plans"), env: &env };
+        if let Err(problems) = resolve("t.yaml", &text, &context) {
+            prop_assert!(problems.len() > 0);
+            for problem in problems.iter() {
+                // Every problem of a text is located in it.
+                let line = problem.line.ok_or_else(|| TestCaseError::fail(format!("{problem:?}")))?;
+                prop_assert!(line >= 1 && problem.column.is_some_and(|column| column >= 1));
+            }
+            let _shown = problems.to_string();
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let text = String::from_utf8_lossy(&bytes);
+        let _outcome = yaml::from_str::<PlanFile>("t.yaml", &text).map(|parsed| parsed.value);
+        let _outcome = yaml::from_str::<Value>("t.yaml", &text).map(|parsed| parsed.value);
+    }
+}
+
+const DURATIONS: [&str; 7] = ["10ms", "1500ms", "1.5s", "10s", "7m", "1h30m", "0.25s"];
+
+fn hold() -> impl Strategy<Value = Value> {
+    let time = || prop::option::of(prop::sample::select(&DURATIONS[..]));
+    (time(), prop::option::of(1_u64..20), time(), time()).prop_map(|(window, samples, warm_up, drain)| {
+        let mut hold = Map::new();
+        hold.extend(window.map(|t| ("for".to_owned(), Value::from(t))));
+        hold.extend(samples.map(|n| ("min_samples".to_owned(), Value::from(n))));
+        hold.extend(warm_up.map(|t| ("warm_up".to_owned(), Value::from(t))));
+        hold.extend(drain.map(|t| ("drain".to_owned(), Value::from(t))));
+        Value::Object(hold)
+    })
+}
+
+fn load() -> impl Strategy<Value = Value> {
+    let rate =
+        (prop::collection::btree_set(1_u32..4000, 1..6), hold(), any::<bool>()).prop_map(|(levels, hold, poisson)| {
+            let mut rate = hold;
+            rate["sweep"] = levels.into_iter().map(|level| f64::from(level) / 7.0).collect();
+            rate["arrival"] = if poisson { "poisson".into() } else { "constant".into() };
+            serde_json::json!({ "rate": rate })
+        });
+    let concurrency = (1_u32..50, 0_u32..500, hold()).prop_map(|(from, more, hold)| {
+        let mut concurrency = hold;
+        concurrency["sweep"] = format!("{from}..{}", from + more).into();
+        serde_json::json!({ "concurrency": concurrency })
+    });
+    prop_oneof![rate, concurrency]
+}
+
+prop_compose! {
+    fn plan()(
+        seed in prop::option::of(any::<u64>()),
+        id in "[a-zA-Z0-9/._ :#-]{0,20}[a-z]",
+        declared in prop::collection::vec("\\PC{0,12}x", 0..4),
+        body in tree(),
+        key in any::<bool>(),
+        loads in prop::collection::vec(load(), 1..4),
+        share in 1_u32..=1000,
+        limit in prop::sample::select(&DURATIONS[..]),
+    ) -> Value {
+        let declares: Map<String, Value> =
+            declared.into_iter().enumerate().map(|(i, text)| (format!("k{i}"), text.into())).collect();
+        let mut plan = serde_json::json!({
+            "kneepoint": 1,
+            "model": {"id": id, "tokenizer": "./t.json"},
+            "platforms": {"a": {"url": "http://[::1]:8000/v1", "declares": declares, "body": {"extra": body}}},
+            "workloads": {"w": {"input": 1, "output": 2}},
+            "load": loads,
+            "slo": {"s": {"e2e": limit, "share": format!("{}%", f64::from(share) / 10.0)}},
+        });
+        if let Some(seed) = seed {
+            plan["seed"] = seed.into();
+        }
+        if key {
+            plan["platforms"]["a"]["key"] = "${VLLM_KEY}".into();
+            plan["platforms"]["a"]["headers"] = serde_json::json!({"X-T": "${TENANT}", "X-P": "plain: #text"});
+        }
+        plan
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_saved_plan_resolves_to_the_same_plan(typed in plan()) {
+        prop_assume!(!typed.to_string().contains("${") || !typed["platforms"]["a"]["body"].to_string().contains("${"));
+        prop_assume!(!typed["platforms"]["a"]["declares"].to_string().contains("${"));
+        let context = ResolveContext { base_dir: Path::new("/plans"), env: &env };
+        let text = yaml::to_string(&typed);
+        let plan = match resolve("t.yaml", &text, &context) {
+            Ok(plan) => plan,
+            Err(problems) => return Err(TestCaseError::fail(format!("{problems}\n{text}"))),
+        };
+        let saved = plan.to_yaml();
+        prop_assert!(!saved.contains("very-secret"));
+        let again = resolve("saved.yaml", &saved, &context).map_err(|p| TestCaseError::fail(format!("{p}\n{saved}")))?;
+        prop_assert_eq!(&again, &plan);
+        let by_file = resolve_file(&plan.to_file(), "flags", &context).map_err(|p| TestCaseError::fail(p.to_string()))?;
+        prop_assert_eq!(by_file, plan);
+    }
+}
