@@ -52,16 +52,16 @@ catalogue! {
         P99: "p99", "p99";
         P999: "p99.9", "p99.9";
         ReqPerS: "Requests/s", "请求/s";
-        AchievedReqS: "Achieved requests/s", "实际完成请求/s";
-        ScheduledReqS: "Scheduled requests/s", "计划请求/s";
-        SentReqS: "Sent requests/s", "发出请求/s";
-        OutputTokS: "Output tokens/s", "输出 token/s";
-        TotalTokS: "All tokens/s", "总 token/s";
-        MaxOutputTokS: "Best second, output tokens/s", "峰值输出 token/s（1 s）";
+        AchievedReqS: "Achieved requests/s", "完成速率（请求/s）";
+        ScheduledReqS: "Scheduled requests/s", "计划速率（请求/s）";
+        SentReqS: "Sent requests/s", "发送速率（请求/s）";
+        OutputTokS: "Output tokens/s", "输出吞吐（token/s）";
+        TotalTokS: "All tokens/s", "总吞吐（token/s）";
+        MaxOutputTokS: "Best second, output tokens/s", "峰值输出吞吐（token/s，1 s 窗口）";
         Stability: "Stability coefficient", "稳定系数";
         InFlightMean: "Mean in flight", "平均在途请求";
-        SentBytesS: "Sent/s", "发送速率";
-        ReceivedBytesS: "Received/s", "接收速率";
+        SentBytesS: "Sent/s", "上行/s";
+        ReceivedBytesS: "Received/s", "下行/s";
         OpenLoop: "Open loop kept", "保持开环";
         Scheduled: "Scheduled", "计划";
         Sent: "Sent", "发出";
@@ -78,7 +78,7 @@ catalogue! {
         Judged: "Judged", "评判";
         Attainment: "Attainment (95% interval)", "达成率（95% 置信区间）";
         Asked: "Asked", "要求";
-        Goodput: "Goodput, requests/s", "有效吞吐，请求/s";
+        Goodput: "Goodput, requests/s", "有效吞吐 goodput（请求/s）";
         Met: "Met", "是否达标";
         MetYes: "met", "达标";
         MetNo: "missed", "未达标";
@@ -130,6 +130,9 @@ catalogue! {
         SpeedName: "Output speed of one stream", "单路输出速度";
         TcpName: "TCP connect", "TCP 建连";
         TlsName: "TLS handshake", "TLS 握手";
+        TtftShort: "TTFT", "TTFT";
+        TpotShort: "TPOT", "TPOT";
+        E2eShort: "end-to-end latency", "端到端延迟";
         UnitMs: "ms", "毫秒（ms）";
         UnitTokS: "tokens/s", "token/s";
 
@@ -177,9 +180,9 @@ catalogue! {
         CumulativeShare: "Share of requests at or below, %", "累计请求占比，%";
         SinceStart: "Seconds since the start of the point", "自测试点开始的时间，s";
         RequestsPerSecond: "Requests per second", "每秒请求数";
-        InFlight: "Requests in flight", "在途请求";
-        OutputTokensPerSecond: "Output tokens per second", "每秒输出 token";
-        TtftOverTime: "TTFT of the requests intended in each second, ms", "每秒计划请求的 TTFT，ms";
+        InFlight: "Requests in flight", "在途请求数";
+        OutputTokensPerSecond: "Output tokens per second", "每秒输出 token 数";
+        TtftOverTime: "TTFT of the requests intended in each second, ms", "各秒计划请求的 TTFT，ms";
         SeriesP50: "p50", "p50";
         SeriesMax: "max", "最大值";
         NotMeasured: "not in the window", "窗口之外";

@@ -96,6 +96,19 @@ impl Language {
         }
     }
 
+    /// Names in a sentence: `a, b and c`.
+    pub(crate) fn list(self, names: &[&str]) -> String {
+        let and = match self {
+            Self::English => " and ",
+            Self::Chinese => " 和 ",
+        };
+        match names {
+            [] => String::new(),
+            [only] => (*only).to_owned(),
+            [first @ .., last] => format!("{}{and}{last}", first.join(self.comma())),
+        }
+    }
+
     /// A message with its placeholders filled.
     pub(crate) fn say(self, message: impl Message, values: &[(&str, &str)]) -> String {
         fill(message.text(self), values)
@@ -149,7 +162,8 @@ macro_rules! catalogue {
 }
 pub(in crate::messages) use catalogue;
 
-/// Replaces `{name}` by its value, in one pass: braces inside a value stay as they are.
+/// Replaces `{name}` by its value, in one pass: braces inside a value stay as they are. Chinese texts set a space
+/// around a placeholder, as is done around Latin words; it goes where the value is Chinese too.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len() + 32);
     let mut rest = template;
@@ -160,16 +174,29 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
             rest = after;
             continue;
         };
-        if let Some((_, value)) = values.iter().find(|(key, _)| *key == name) {
-            out.push_str(value);
-        } else {
+        rest = tail;
+        let Some((_, value)) = values.iter().find(|(key, _)| *key == name) else {
             debug_assert!(false, "no value for the placeholder {{{name}}} of {template:?}");
             let _ = write!(out, "{{{name}}}");
+            continue;
+        };
+        if value.starts_with(is_chinese) && out.strip_suffix(' ').is_some_and(|text| text.ends_with(is_chinese)) {
+            out.pop();
         }
-        rest = tail;
+        out.push_str(value);
+        if value.ends_with(is_chinese)
+            && let Some(tail) = rest.strip_prefix(' ').filter(|tail| tail.starts_with(is_chinese))
+        {
+            rest = tail;
+        }
     }
     out.push_str(rest);
     out
+}
+
+/// A Chinese character or a full-width mark.
+fn is_chinese(c: char) -> bool {
+    matches!(c, '\u{3000}'..='\u{303f}' | '\u{4e00}'..='\u{9fff}' | '\u{ff00}'..='\u{ff60}')
 }
 
 #[cfg(test)]
@@ -208,7 +235,8 @@ mod tests {
     #[test]
     fn english_is_english_and_chinese_is_chinese() {
         // Short names that are the same in both languages; placeholders alone are neither.
-        let international = ["n", "p50", "p90", "p95", "p99", "p99.9", "SLO", "URL", "TLS", "Kneepoint", "token/s"];
+        let international =
+            ["n", "p50", "p90", "p95", "p99", "p99.9", "SLO", "URL", "TLS", "Kneepoint", "TTFT", "TPOT", "token/s"];
         let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
         for (key, en, zh) in everything() {
             assert!(!en.chars().any(|c| is_han(c) || ('\u{ff00}'..='\u{ff60}').contains(&c)), "{key}: {en}");
@@ -233,6 +261,13 @@ mod tests {
     fn values_are_not_searched_for_placeholders() {
         assert_eq!(fill("{a} and {b}", &[("a", "{b}"), ("b", "{a}")]), "{b} and {a}");
         assert_eq!(fill("no placeholder", &[]), "no placeholder");
+    }
+
+    #[test]
+    fn spaces_stand_only_between_scripts() {
+        let template = "负载 {load} 下的 {metric} 分布";
+        assert_eq!(fill(template, &[("load", "8 req/s"), ("metric", "TTFT")]), "负载 8 req/s 下的 TTFT 分布");
+        assert_eq!(fill(template, &[("load", "并发 2"), ("metric", "延迟（秒）")]), "负载并发 2 下的延迟（秒）分布");
     }
 
     #[test]

@@ -26,10 +26,14 @@ catalogue! {
         WhyOverlap: "the interval of {platform} ({low}–{high} at {load}) includes the share asked for",
             "{platform} 的置信区间（{load} 下为 {low}–{high}）包含要求的达成率";
         WhyNotJudged: "{platform} cannot be judged by this SLO", "{platform} 无法按此 SLO 评判";
-        LoadTie: "A tie on load: {platforms} all met it at {load}, the highest level any platform did.", "承载能力不分高下：{platforms} 均在 {load} 下达标，这也是各平台达标的最高负载。";
-        FasterThere: "There, {platform} has the lowest {metric}: {value}; its interval overlaps no other.", "在该负载下，{platform} 的 {metric} 最低，为 {value}；其置信区间与其他平台均不重叠。";
-        TieThere: "There, {platforms} tie on {metric}: their intervals overlap.", "在该负载下，{platforms} 的 {metric} 不分高下：置信区间相互重叠。";
-        NotComparableThere: "There, {metric} cannot be compared: n is too small.", "在该负载下，样本不足，无法比较 {metric}。";
+        LoadTie: "A tie on load: {platforms} met it at {load}, the highest level any platform did.",
+            "承载能力不分高下：{platforms} 均在 {load} 下达标，这也是各平台达标的最高负载。";
+        Fastest: "{platform} has the lowest {metric}, {value}; its interval overlaps no other.",
+            "{platform} 的 {metric} 最低，为 {value}，置信区间与其他平台均不重叠。";
+        FastestTie: "{platforms} tie for the lowest {metric}: their intervals overlap.",
+            "{platforms} 的 {metric} 并列最低，置信区间相互重叠。";
+        NotComparable: "{metric} cannot be compared: n is too small.",
+            "{metric} 因样本不足无法比较。";
         HighestTested: "It is the highest level tested: the limit may lie higher.", "该水平已是测试的最高负载，实际上限可能更高。";
         FactMet: "{platform}: met it up to {load} ({attainment} of {n} requests{interval}); TTFT p50 {p50}, p95 {p95}; {tokens}.",
             "{platform}：最高在 {load} 下达标（{n} 个请求中达成 {attainment}{interval}）；TTFT p50 {p50}，p95 {p95}；{tokens}。";
@@ -46,12 +50,10 @@ catalogue! {
         FactLowest: "{platform}: at {load}, the lowest valid level, TTFT p50 {p50}, p95 {p95}; {tokens}.",
             "{platform}：在最低有效负载 {load} 下，TTFT p50 {p50}，p95 {p95}；{tokens}。";
         FactMost: "Most output at a valid level: {tokens} at {load}, TTFT p50 {p50}, p95 {p95}.", "有效负载中输出最高：{load} 下 {tokens}，TTFT p50 {p50}，p95 {p95}。";
-        FastestAt: "At {load}, the highest level valid for all, {platform} has the lowest {metric}: {value}; its interval overlaps no other.",
-            "在所有平台均有效的最高负载 {load} 下，{platform} 的 {metric} 最低，为 {value}；其置信区间与其他平台均不重叠。";
-        TieAt: "At {load}, the highest level valid for all, {platforms} tie on {metric}: their intervals overlap.",
-            "在所有平台均有效的最高负载 {load} 下，{platforms} 的 {metric} 不分高下：置信区间相互重叠。";
-        NotComparableAt: "At {load}, the highest level valid for all, {metric} cannot be compared: n is too small.",
-            "在所有平台均有效的最高负载 {load} 下，样本不足，无法比较 {metric}。";
+        ComparedThere: "Compared at that load:",
+            "在该负载下比较：";
+        ComparedAt: "Compared at {load}, the highest level valid for all:",
+            "在所有平台均有效的最高负载 {load} 下比较：";
         NoCommonLevel: "No load level is valid for all platforms, so they are not compared.", "没有任何负载水平在所有平台上均有效，故不作比较。";
         NoPoints: "No point was measured: there is nothing to judge.", "没有测得任何测试点，无法作出结论。";
         OneRunOnly: "Intervals cover the requests of these runs; how much whole runs differ from each other is not in them.", "置信区间仅反映本次测试中请求之间的波动，不包含多次测试之间的差异。";

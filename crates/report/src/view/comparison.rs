@@ -117,21 +117,29 @@ fn platforms<'a>(runs: &'a [Run<'a>]) -> Vec<PlatformView<'a>> {
             }
         }
     }
-    // The run's name is added where the platform's does not tell, then its start, then its position.
-    for attempt in 0..3 {
-        let labels: Vec<String> = found.iter().map(|p| p.label.clone()).collect();
-        let mut once = BTreeSet::new();
-        let twice: BTreeSet<&String> = labels.iter().filter(|l| !once.insert(*l)).collect();
-        for (platform, label) in found.iter_mut().zip(&labels).filter(|(_, label)| twice.contains(label)) {
-            let run = &runs[platform.run].summary.run;
-            platform.label = match attempt {
-                0 => format!("{label} · {}", run.name),
-                1 => format!("{label} · {}", run.started),
-                _ => format!("{label} · #{}", platform.run + 1),
-            };
+    disambiguate(&mut found, runs);
+    found
+}
+
+/// Where platforms of several runs share a name, adds the first of run name, start and position that tells them apart.
+fn disambiguate(found: &mut [PlatformView<'_>], runs: &[Run<'_>]) {
+    let names: BTreeSet<&str> = found.iter().map(|p| p.name).collect();
+    for name in names {
+        let alike: Vec<usize> = (0..found.len()).filter(|i| found[*i].name == name).collect();
+        if alike.len() < 2 {
+            continue;
+        }
+        let run = |i: &usize| &runs[found[*i].run].summary.run;
+        let suffixes: [Vec<String>; 3] = [
+            alike.iter().map(|i| run(i).name.clone()).collect(),
+            alike.iter().map(|i| run(i).started.clone()).collect(),
+            alike.iter().map(|i| format!("#{}", found[*i].run + 1)).collect(),
+        ];
+        let telling = suffixes.into_iter().find(|s| s.iter().collect::<BTreeSet<_>>().len() == alike.len());
+        for (i, suffix) in alike.into_iter().zip(telling.unwrap_or_default()) {
+            found[i].label = format!("{name} · {suffix}");
         }
     }
-    found
 }
 
 /// A load level as one number, to order levels of one kind.

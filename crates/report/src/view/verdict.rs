@@ -1,7 +1,5 @@
 //! The verdict: what the numbers allow to say, and how sure it is. Points that are not valid are never used.
 
-use std::cmp::Ordering;
-
 use kneepoint_model::summary::{Interval, PointSummary, SloSummary};
 
 use super::comparison::{Comparison, Curve, kind_text, level, load_text, same_level};
@@ -140,8 +138,8 @@ fn conclude(
         let names = names(comparison, leaders.iter().map(|b| b.curve), language);
         said.push(say(language, Sentence::LoadTie, &[("platforms", names), ("load", load)]));
         let contenders: Vec<_> = leaders.iter().map(|b| (b.curve, b.point)).collect();
-        let wording = [Sentence::FasterThere, Sentence::TieThere, Sentence::NotComparableThere];
-        said.push(fastest(comparison, &contenders, deciding_metric(top.slo), wording, language));
+        said.push(Sentence::ComparedThere.text(language).to_owned());
+        said.push(fastest(comparison, &contenders, deciding_metric(top.slo), language));
     }
     let highest_tested = leaders.iter().any(|b| b.curve.points.last().is_some_and(|p| p.point == b.point.point));
     if highest_tested {
@@ -208,9 +206,9 @@ fn surely_missed(slo: &SloSummary) -> bool {
 /// The latency that decides between platforms which carry the same load: one the SLO limits.
 fn deciding_metric(slo: &SloSummary) -> Deciding {
     match (slo.ttft_limit_ms, slo.tpot_limit_ms, slo.e2e_limit_ms) {
-        (None, Some(_), None) => Deciding { label: Label::TpotName, percentile: "p95" },
-        (None, _, Some(_)) => Deciding { label: Label::E2eName, percentile: "p95" },
-        _ => Deciding { label: Label::TtftName, percentile: "p95" },
+        (None, Some(_), None) => Deciding { label: Label::TpotShort, percentile: "p95" },
+        (None, _, Some(_)) => Deciding { label: Label::E2eShort, percentile: "p95" },
+        _ => Deciding { label: Label::TtftShort, percentile: "p95" },
     }
 }
 
@@ -221,49 +219,40 @@ struct Deciding {
 }
 
 /// Which of several points has the lowest latency: a winner only if its interval overlaps no other.
-/// `wording`: winner, tie, not comparable.
 fn fastest(
     comparison: &Comparison<'_>,
     contenders: &[(&Curve<'_>, &PointSummary)],
     metric: Deciding,
-    wording: [Sentence; 3],
     language: Language,
 ) -> String {
-    let distribution = |p: &PointSummary| match metric.label {
-        Label::TpotName => quantile(&p.tpot_ms, metric.percentile),
-        Label::E2eName => quantile(&p.e2e_ms, metric.percentile),
+    let at = |p: &PointSummary| match metric.label {
+        Label::TpotShort => quantile(&p.tpot_ms, metric.percentile),
+        Label::E2eShort => quantile(&p.e2e_ms, metric.percentile),
         _ => quantile(&p.ttft_ms, metric.percentile),
     };
     let metric_text = format!("{} {}", metric.label.text(language), metric.percentile);
-    let load = contenders.first().map_or_else(String::new, |(_, p)| load_text(&p.load, language));
+    let not_comparable = || say(language, Sentence::NotComparable, &[("metric", metric_text.clone())]);
     let with_bounds: Option<Vec<_>> = contenders
         .iter()
         .map(|(curve, p)| {
-            let q = distribution(p);
+            let q = at(p);
             Some((*curve, q, q.value()?, q.bounds()?))
         })
         .collect();
-    let Some(mut ranked) = with_bounds else {
-        return say(language, wording[2], &[("metric", metric_text), ("load", load)]);
-    };
-    ranked.sort_by(|a, b| a.2.partial_cmp(&b.2).unwrap_or(Ordering::Equal));
-    let Some(&(first, value, _, (_, high))) = ranked.first() else {
-        return say(language, wording[2], &[("metric", metric_text), ("load", load)]);
-    };
-    let tied: Vec<&Curve<'_>> =
-        ranked.iter().filter(|(_, _, _, (low, _))| *low <= high).map(|(curve, ..)| *curve).collect();
-    if tied.len() > 1 {
-        let values =
-            [("platforms", names(comparison, tied.into_iter(), language)), ("metric", metric_text), ("load", load)];
-        return say(language, wording[1], &values);
+    let Some(mut ranked) = with_bounds else { return not_comparable() };
+    ranked.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let Some(&(first, value, _, (_, high))) = ranked.first() else { return not_comparable() };
+    let tied = ranked.iter().filter(|(_, _, _, (low, _))| *low <= high).map(|(curve, ..)| *curve);
+    if tied.clone().count() > 1 {
+        let values = [("platforms", names(comparison, tied, language)), ("metric", metric_text)];
+        return say(language, Sentence::FastestTie, &values);
     }
     let values = [
         ("platform", comparison.label(first).to_owned()),
         ("metric", metric_text),
         ("value", value.sentence(language)),
-        ("load", load),
     ];
-    say(language, wording[0], &values)
+    say(language, Sentence::Fastest, &values)
 }
 
 fn names<'c, 'a: 'c>(
@@ -272,7 +261,7 @@ fn names<'c, 'a: 'c>(
     language: Language,
 ) -> String {
     let labels: Vec<&str> = curves.map(|c| comparison.label(c)).collect();
-    labels.join(language.comma())
+    language.list(&labels)
 }
 
 /// What one platform did under an SLO.
@@ -365,11 +354,12 @@ fn common_level(comparison: &Comparison<'_>, group: &[&Curve<'_>], language: Lan
         .iter()
         .filter_map(|c| Some((*c, *c.points.iter().find(|p| usable(p) && same_level(&p.load, &common.load))?)))
         .collect();
-    let wording = [Sentence::FastestAt, Sentence::TieAt, Sentence::NotComparableAt];
-    [(Label::TtftName, "p50"), (Label::TtftName, "p95"), (Label::E2eName, "p95")]
+    let compared = say(language, Sentence::ComparedAt, &[("load", load_text(&common.load, language))]);
+    let metrics = [(Label::TtftShort, "p50"), (Label::TtftShort, "p95"), (Label::E2eShort, "p95")];
+    let each = metrics
         .into_iter()
-        .map(|(label, percentile)| fastest(comparison, &contenders, Deciding { label, percentile }, wording, language))
-        .collect()
+        .map(|(label, percentile)| fastest(comparison, &contenders, Deciding { label, percentile }, language));
+    [compared].into_iter().chain(each).collect()
 }
 
 fn plain_fact(comparison: &Comparison<'_>, curve: &Curve<'_>, language: Language) -> String {

@@ -65,8 +65,8 @@ fn a_point_that_is_not_valid_decides_nothing() {
 #[test]
 fn equal_loads_are_a_tie_which_latency_may_break() {
     let text = verdict(&duel((0.97, 0.99)));
-    assert!(text.contains("A tie on load: fast, slow all met it at 8 req/s"), "{text}");
-    assert!(text.contains("There, fast has the lowest TTFT p95"), "{text}");
+    assert!(text.contains("A tie on load: fast and slow met it at 8 req/s"), "{text}");
+    assert!(text.contains("Compared at that load: fast has the lowest TTFT p95"), "{text}");
     assert!(text.contains("highest level tested"), "{text}");
 }
 
@@ -75,7 +75,7 @@ fn overlapping_latencies_are_a_tie() {
     let mut run = duel((0.97, 0.99));
     run.point(3).ttft_ms = run.point(1).ttft_ms.clone();
     let text = verdict(&run);
-    assert!(text.contains("There, fast, slow tie on TTFT p95: their intervals overlap."), "{text}");
+    assert!(text.contains("fast and slow tie for the lowest TTFT p95: their intervals overlap."), "{text}");
 }
 
 #[test]
@@ -140,4 +140,18 @@ fn workloads_are_judged_apart() {
         "{text}"
     );
     assert!(text.contains("long, open loop — SLO realtime"), "{text}");
+}
+
+#[test]
+fn runs_are_told_apart_by_as_little_as_it_takes() {
+    let mut runs = [sample("monday", &TWO[..1], &[4.0]), sample("tuesday", &TWO[..1], &[4.0])];
+    let first_line = |runs: &[Sample]| {
+        let text = markdown(&[runs[0].run(), runs[1].run()], Language::English).text;
+        text.lines().filter(|l| l.starts_with("- fast")).map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    assert!(first_line(&runs).starts_with("- fast · monday: "), "{}", first_line(&runs));
+    runs[1].summary.run.name = "monday".into();
+    assert!(first_line(&runs).starts_with("- fast · \\#1: "), "{}", first_line(&runs));
+    runs[1].summary.run.started = "2026-12-01T00:00:00Z".into();
+    assert!(first_line(&runs).contains("- fast · 2026-12-01T00:00:00Z: "), "{}", first_line(&runs));
 }
