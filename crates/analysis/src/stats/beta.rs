@@ -28,26 +28,26 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let lift = |v: f64| if v.abs() < TINY { TINY } else { v };
     let terms = 200.0 + 10.0 * (a.max(b)).sqrt();
-    let mut c = 1.0;
-    let mut d = 1.0 / lift(1.0 - (a + b) * x / (a + 1.0));
-    let mut h = d;
-    let mut m = 1.0;
-    while m <= terms {
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / lift(1.0 + even * d);
-        c = lift(1.0 + even / c);
-        h *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / lift(1.0 + odd * d);
-        c = lift(1.0 + odd / c);
-        let step = d * c;
-        h *= step;
+    let mut above = 1.0;
+    let mut below = 1.0 / lift(1.0 - (a + b) * x / (a + 1.0));
+    let mut value = below;
+    let mut term = 1.0;
+    while term <= terms {
+        let even = term * (b - term) * x / ((a + 2.0 * term - 1.0) * (a + 2.0 * term));
+        below = 1.0 / lift(1.0 + even * below);
+        above = lift(1.0 + even / above);
+        value *= below * above;
+        let odd = -(a + term) * (a + b + term) * x / ((a + 2.0 * term) * (a + 2.0 * term + 1.0));
+        below = 1.0 / lift(1.0 + odd * below);
+        above = lift(1.0 + odd / above);
+        let step = below * above;
+        value *= step;
         if (step - 1.0).abs() < 1e-16 {
             break;
         }
-        m += 1.0;
+        term += 1.0;
     }
-    h
+    value
 }
 
 /// The `x` in `[0, 1]` at which `I_x(a, b) = p`, by bisection to the last bit.

@@ -89,23 +89,23 @@ pub(super) struct TokenTally {
     pub(super) both_server: Sum,
 }
 
-/// A count of values and their sum.
+/// A count of values and their sum, in integers so that their order changes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sum {
     pub(super) n: u64,
-    pub(super) sum: f64,
+    pub(super) sum: u128,
 }
 
 impl Sum {
     fn add(&mut self, value: Option<Tokens>) {
         if let Some(value) = value {
             self.n += 1;
-            self.sum += value.0 as f64;
+            self.sum += u128::from(value.0);
         }
     }
 
     pub(super) fn mean(self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / self.n as f64)
+        (self.n > 0).then(|| self.sum as f64 / self.n as f64)
     }
 }
 

@@ -24,8 +24,7 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
     from.samples.sort_unstable_by_key(|sample| (sample.intended, sample.index));
     from.arrivals.sort_unstable_by_key(|arrival| (arrival.intended, arrival.index));
     finish_counts(&mut from);
-    let icl_ms = pooled(std::mem::take(&mut from.icl));
-    let itl_ms = pooled(std::mem::take(&mut from.itl));
+    let (chunk_gaps, token_gaps) = (std::mem::take(&mut from.icl), std::mem::take(&mut from.itl));
 
     let open = matches!(point.level, Level::Rate { .. });
     let window_s = from.ended.window_end.saturating_sub(from.ended.window_start).as_secs_f64();
@@ -74,8 +73,8 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
         ttft_sent_ms: spans.ttft_sent,
         ttfa_ms: spans.ttfa,
         tpot_ms: spans.tpot.distribution,
-        icl_ms,
-        itl_ms,
+        icl_ms: pooled(chunk_gaps),
+        itl_ms: pooled(token_gaps),
         e2e_ms: spans.e2e.distribution,
         e2e_sent_ms: spans.e2e_sent,
         response_ms: spans.response.distribution,
@@ -187,11 +186,8 @@ fn tokens(target: Tokens, tally: TokenTally, used: impl Iterator<Item = Option<T
         server_mean: tally.server.mean(),
         used,
         source: source.map(str::to_owned),
-        cached_or_reasoning_share: tally
-            .special_of
-            .mean()
-            .filter(|_| tally.special_of.sum > 0.0)
-            .map(|_| tally.special.sum / tally.special_of.sum),
+        cached_or_reasoning_share: (tally.special_of.sum > 0)
+            .then(|| tally.special.sum as f64 / tally.special_of.sum as f64),
     }
 }
 

@@ -37,9 +37,11 @@ pub const RATE_KEPT: f64 = 0.95;
 pub const TREND_MARGIN: f64 = 0.5;
 /// Fewest parts of a window from which a trend is told.
 pub const TREND_PARTS: usize = 10;
-/// Growth of the backlog over a window counts if it is above so many standard deviations of the number of arrivals,
-/// taken as Poisson.
+/// Growth of the backlog over a window counts if it is above so many times the square root of the number of arrivals,
+/// the standard deviation of a Poisson count …
 pub const BACKLOG_DEVIATIONS: f64 = 2.0;
+/// … or so many where arrivals are equally spaced and only the service varies.
+pub const BACKLOG_DEVIATIONS_CONSTANT: f64 = 1.0;
 
 /// Relative deviation of a mean length from its target, or of two counts from each other, that is tolerated.
 pub const LENGTH: f64 = 0.05;

@@ -18,7 +18,7 @@ const LONGEST: u64 = 1_000_000;
 pub(super) struct Seconds {
     started: Nanos,
     window: (Nanos, Nanos),
-    seconds: Vec<SeriesPoint>,
+    points: Vec<SeriesPoint>,
     steps: Vec<i64>,
     tokens: Vec<f64>,
     any_counted: bool,
@@ -33,7 +33,7 @@ impl Seconds {
         Self {
             started: ended.started,
             window: (ended.window_start, ended.window_end),
-            seconds: vec![SeriesPoint::default(); count],
+            points: vec![SeriesPoint::default(); count],
             steps: vec![0; count],
             tokens: vec![0.0; count],
             any_counted: false,
@@ -44,21 +44,21 @@ impl Seconds {
     pub(super) fn add(&mut self, record: &Record, line: &Timeline, streamed: bool, point_end: Nanos) {
         let (begin, end) = (self.second(record.dispatched), self.second(end_of(record, point_end)));
         let intended = self.second(record.intended);
-        self.seconds[intended].scheduled += 1;
+        self.points[intended].scheduled += 1;
         if let Some(sent) = record.sent {
             let second = self.second(sent);
-            self.seconds[second].sent += 1;
+            self.points[second].sent += 1;
         }
         self.steps[begin] += 1;
         self.steps[end] -= 1;
         match record.outcome {
             Outcome::Ok => {
-                self.seconds[end].ok += 1;
+                self.points[end].ok += 1;
                 let ttft = line.ttft.filter(|_| streamed);
                 self.latencies.push((u32::try_from(intended).unwrap_or(u32::MAX), ttft, line.e2e));
                 self.add_tokens(record);
             }
-            Outcome::Failed(_) => self.seconds[end].failed += 1,
+            Outcome::Failed(_) => self.points[end].failed += 1,
             Outcome::Cut => {}
         }
     }
@@ -76,7 +76,7 @@ impl Seconds {
     pub(super) fn finish(mut self) -> Vec<SeriesPoint> {
         self.latencies.sort_unstable();
         let (mut in_flight, mut at) = (0_i64, 0_usize);
-        for (i, second) in self.seconds.iter_mut().enumerate() {
+        for (i, second) in self.points.iter_mut().enumerate() {
             in_flight += self.steps[i];
             second.in_flight = u64::try_from(in_flight).unwrap_or(0);
             second.t_s = i as f64;
@@ -98,11 +98,11 @@ impl Seconds {
             second.e2e_p50_ms = nearest(&e2e, Ppm::P50).map(ms);
             at += count;
         }
-        self.seconds
+        self.points
     }
 
     fn second(&self, at: Nanos) -> usize {
         let second = usize::try_from(at.saturating_sub(self.started).0 / SECOND).unwrap_or(usize::MAX);
-        second.min(self.seconds.len() - 1)
+        second.min(self.points.len() - 1)
     }
 }

@@ -3,7 +3,7 @@
 //! Each reason is one small function over what was observed; the limits are in [`super::limits`].
 
 use kneepoint_model::bundle::Loss;
-use kneepoint_model::plan::{Level, Point};
+use kneepoint_model::plan::{Arrival, Level, Point};
 use kneepoint_model::summary::{Reason, ReasonCode, Severity, Throughput, TokenSummary};
 
 use super::accumulate::Accumulator;
@@ -58,16 +58,16 @@ pub(super) fn arrivals_kept(seen: &Observed<'_>) -> bool {
     client_late(seen).is_none_or(|reason| reason.severity != Severity::Invalid)
 }
 
-fn reason(code: ReasonCode, severity: Severity, observed: f64, limit: f64) -> Option<Reason> {
-    Some(Reason { code, severity, observed: Some(observed), limit: Some(limit) })
+fn reason(code: ReasonCode, severity: Severity, observed: f64, limit: f64) -> Reason {
+    Reason { code, severity, observed: Some(observed), limit: Some(limit) }
 }
 
 /// Invalid above `invalid`, a warning above `warning`.
 fn graded(code: ReasonCode, observed: f64, warning: f64, invalid: f64) -> Option<Reason> {
     if observed > invalid {
-        reason(code, Severity::Invalid, observed, invalid)
+        Some(reason(code, Severity::Invalid, observed, invalid))
     } else if observed > warning {
-        reason(code, Severity::Warning, observed, warning)
+        Some(reason(code, Severity::Warning, observed, warning))
     } else {
         None
     }
@@ -75,6 +75,14 @@ fn graded(code: ReasonCode, observed: f64, warning: f64, invalid: f64) -> Option
 
 fn failed(seen: &Observed<'_>) -> u64 {
     seen.from.counts.failed.values().sum()
+}
+
+/// How far chance may carry a count of arrivals, in square roots of it.
+fn deviations(seen: &Observed<'_>) -> f64 {
+    match seen.point.level {
+        Level::Rate { arrival: Arrival::Constant, .. } => limits::BACKLOG_DEVIATIONS_CONSTANT,
+        _ => limits::BACKLOG_DEVIATIONS,
+    }
 }
 
 fn is_open(seen: &Observed<'_>) -> bool {
@@ -96,9 +104,7 @@ fn too_few_samples(seen: &Observed<'_>) -> Option<Reason> {
         seen.from.window.ok + seen.from.window.failed
     };
     let wanted = seen.point.hold.min_samples;
-    (samples < wanted)
-        .then(|| reason(ReasonCode::TooFewSamples, Severity::Invalid, samples as f64, wanted as f64))
-        .flatten()
+    (samples < wanted).then(|| reason(ReasonCode::TooFewSamples, Severity::Invalid, samples as f64, wanted as f64))
 }
 
 fn client_late(seen: &Observed<'_>) -> Option<Reason> {
@@ -123,7 +129,7 @@ fn interrupted(seen: &Observed<'_>) -> Option<Reason> {
     let planned = seen.point.hold.at_least.as_secs_f64();
     let whole = seen.window_s >= planned && too_few_samples(seen).is_none();
     let severity = if whole { Severity::Warning } else { Severity::Invalid };
-    seen.from.ended.interrupted.then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned)).flatten()
+    seen.from.ended.interrupted.then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned))
 }
 
 fn records_lost(seen: &Observed<'_>) -> Option<Reason> {
@@ -153,9 +159,9 @@ fn backlog_growing(seen: &Observed<'_>) -> Option<Reason> {
     let in_flight = slope::fit(&seen.from.grid.in_flight(parts))?;
     let latency = slope::fit(&latencies(seen, parts)?)?;
     let growth = in_flight.slope * parts as f64 / seen.window_s;
-    let limit = limits::BACKLOG_DEVIATIONS * (seen.from.counts.scheduled as f64).sqrt() / seen.window_s;
+    let limit = deviations(seen) * (seen.from.counts.scheduled as f64).sqrt() / seen.window_s;
     let grows = in_flight.rises(limits::TREND_MARGIN) && latency.rises(limits::TREND_MARGIN) && growth > limit;
-    grows.then(|| reason(ReasonCode::BacklogGrowing, Severity::Invalid, growth, limit)).flatten()
+    grows.then(|| reason(ReasonCode::BacklogGrowing, Severity::Invalid, growth, limit))
 }
 
 /// Mean TTFT (without a stream, response time) of the requests intended in each part of the window, parts without one
@@ -190,9 +196,7 @@ fn littles_law(seen: &Observed<'_>) -> Option<Reason> {
     // Requests that cross the window's edges may shift the balance by about one latency's worth of them, and one
     // request more or less is no contradiction.
     let limit = limits::LITTLES_LAW + latency_s / seen.window_s + 1.0 / ended as f64;
-    (deviation.abs() > limit)
-        .then(|| reason(ReasonCode::LittlesLaw, Severity::Warning, deviation.abs(), limit))
-        .flatten()
+    (deviation.abs() > limit).then(|| reason(ReasonCode::LittlesLaw, Severity::Warning, deviation.abs(), limit))
 }
 
 /// Requests that ended in the window against those that could have: intended early enough before its end, and late
@@ -209,10 +213,9 @@ fn rate_not_kept(seen: &Observed<'_>) -> Option<Reason> {
     let ended = seen.from.window.ok + seen.from.window.failed;
     let kept = share(ended, due as u64)?;
     // A handful more or less at the edges is chance.
-    let beyond_chance = due as f64 - ended as f64 > limits::BACKLOG_DEVIATIONS * (due as f64).sqrt();
+    let beyond_chance = due as f64 - ended as f64 > deviations(seen) * (due as f64).sqrt();
     (kept < limits::RATE_KEPT && beyond_chance)
         .then(|| reason(ReasonCode::RateNotKept, Severity::Warning, kept, limits::RATE_KEPT))
-        .flatten()
 }
 
 fn input_length(seen: &Observed<'_>) -> Option<Reason> {

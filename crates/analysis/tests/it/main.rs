@@ -1,6 +1,10 @@
 //! Tests of the analysis crate through its public interface.
 
+mod figures;
 mod golden;
 mod golden_ranks;
 mod golden_series;
 mod golden_tokens;
+mod laws;
+mod reasons;
+mod run;

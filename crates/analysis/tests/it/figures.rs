@@ -1,0 +1,169 @@
+//! The figures of a summary, against values worked out by hand.
+
+use kneepoint_model::record::{Outcome, TokenEvents};
+use kneepoint_model::summary::Ranked;
+use kneepoint_model::{Nanos, Tokens};
+
+use crate::run::{MS, Run, SECOND, TOKENS, WARM_UP, plan, refuse};
+
+#[track_caller]
+fn close(got: Option<f64>, want: f64) {
+    let got = got.expect("a figure");
+    assert!((got - want).abs() <= 1e-9 * want.abs().max(1e-9), "{got} is not {want}");
+}
+
+#[test]
+fn a_clean_run() {
+    let point = Run::clean().point();
+    assert_eq!((point.requests.scheduled, point.requests.ok, point.requests.warm_up), (1_200, 1_200, 100));
+    assert_eq!((point.ttft_ms.n, point.icl_ms.n, point.itl_ms.n), (1_200, 12_000, 0));
+    close(point.tpot_ms.p99, 20.0);
+    close(point.output_speed_tok_s.p50, 50.0);
+    close(point.icl_ms.max, 20.0);
+    // Answers of the warm-up that end in the window make up for those of the window that end after it, but for one.
+    close(Some(point.throughput.req_s), 1_199.0 / 60.0);
+    close(point.throughput.output_tok_s, 1_199.0 * TOKENS as f64 / 60.0);
+    close(point.throughput.total_tok_s, 1_199.0 * (TOKENS + 101) as f64 / 60.0);
+    close(Some(point.throughput.sent_bytes_s), 10_000.0);
+    close(point.throughput.scheduled_req_s, 20.0);
+    close(Some(point.window_s), 60.0);
+    let in_flight = point.throughput.in_flight_mean;
+    assert!((in_flight - 20.0 * 0.4).abs() < 0.1, "20 requests a second of 0.4 s each, not {in_flight}");
+    assert_eq!(point.ttft_ms.too_few.get("p999"), Some(&6_636));
+    assert_eq!(point.streamed_share, Some(1.0));
+    assert_eq!(point.output_tokens.source.as_deref(), Some("server"));
+    assert_eq!((point.quantiles.ttft_ms.len(), point.series.len()), (101, 66));
+    let measured: u64 = point.series.iter().filter(|second| second.measured).map(|second| second.scheduled).sum();
+    assert_eq!(measured, 1_200);
+    let arrived: f64 = point.series.iter().filter_map(|second| second.output_tok).sum();
+    close(Some(arrived), 1_300.0 * TOKENS as f64);
+}
+
+#[test]
+fn latency_counts_from_the_intended_instant_and_from_the_sent_one_beside() {
+    let run = Run::clean().each(|record| record.sent = record.sent.map(|sent| Nanos(sent.0 + 50 * MS)));
+    let point = run.point();
+    close(Some(point.ttft_ms.min.expect("n > 0") - point.ttft_sent_ms.min.expect("n > 0")), 50.1);
+    close(Some(point.e2e_ms.mean.expect("n > 0") - point.e2e_sent_ms.mean.expect("n > 0")), 50.1);
+    close(point.client.client_queue_ms.p50, 50.1);
+    close(point.client.schedule_lag_ms.p50, 0.05);
+}
+
+#[test]
+fn failures_stand_in_no_latency_but_in_every_share() {
+    let clean = Run::clean().point();
+    let point = Run::clean().every(10, refuse).point();
+    assert_eq!(point.requests.failed.get("http_429"), Some(&120));
+    assert_eq!(point.requests.failed_by_side.get("server"), Some(&120));
+    assert_eq!(point.requests.failure_examples["http_429"], "slow down");
+    assert_eq!(point.ttft_ms.n, 1_080);
+    assert!(point.ttft_ms.max <= clean.ttft_ms.max);
+    assert_eq!((point.ttft_with_failures_ms.n, point.ttft_with_failures_ms.p99), (1_200, Ranked::Failed));
+    assert!(matches!(point.ttft_with_failures_ms.p50, Ranked::Value(ms) if ms > 100.0));
+    let slo = &point.slo["whole"];
+    assert_eq!((slo.good, slo.offered, slo.met), (1_080, 1_200, Some(false)));
+    close(slo.attainment, 0.9);
+    close(slo.goodput_rps, 18.0);
+}
+
+#[test]
+fn cut_requests_are_counted_and_judged_nowhere() {
+    let point = Run::clean().every(100, |record| record.outcome = Outcome::Cut).point();
+    assert_eq!((point.requests.cut, point.requests.ok), (12, 1_188));
+    assert_eq!((point.ttft_ms.n, point.slo["whole"].offered, point.e2e_with_failures_ms.n), (1_188, 1_188, 1_188));
+}
+
+/// One token has no time per output token; that limit is met by it.
+#[test]
+fn one_token_meets_a_tpot_limit() {
+    let run = Run::clean().each(|record| {
+        record.events = TokenEvents { first: Some(Nanos(record.intended.0 + 150 * MS)), ..TokenEvents::default() };
+        record.output_tokens.server = Some(Tokens(1));
+    });
+    let point = run.point();
+    assert_eq!((point.tpot_ms.n, point.slo["tight"].good), (0, 1_200));
+}
+
+/// An answer whose tokens nobody saw has no first token, and meets no limit on one.
+#[test]
+fn invisible_answers_are_not_good() {
+    let point = Run::clean().every(2, |record| record.events = TokenEvents::default()).point();
+    assert_eq!((point.requests.ok, point.ttft_ms.n, point.slo["whole"].good), (1_200, 600, 600));
+    assert_eq!(point.e2e_with_failures_ms.p90, Ranked::Failed);
+}
+
+/// Without a stream there is no first token to wait for, and an SLO on one cannot be evaluated.
+#[test]
+fn answers_in_one_piece() {
+    let mut run = Run::clean().each(|record| {
+        let last = record.last_token();
+        record.events = TokenEvents { first: last, ..TokenEvents::default() };
+    });
+    run.plan = plan(", stream: false");
+    let point = run.point();
+    assert_eq!((point.ttft_ms.n, point.tpot_ms.n, point.icl_ms.n, point.e2e_ms.n), (0, 0, 0, 1_200));
+    assert_eq!((point.slo["tight"].attainment, point.slo["whole"].met), (None, Some(true)));
+    assert_eq!(point.reasons, []);
+}
+
+#[test]
+fn the_first_events_tokens_are_not_paid_for_later() {
+    // Five tokens at once, then three events of two: 200 ms for six tokens.
+    let run = Run::clean().each(|record| {
+        record.events.gaps = vec![50 * MS, 50 * MS, 100 * MS];
+        record.events.tokens = vec![5, 2, 2, 2];
+    });
+    let point = run.point();
+    close(point.tpot_ms.p50, 200.0 / 6.0);
+    assert_eq!((point.icl_ms.n, point.itl_ms.n), (3_600, 7_200));
+    close(point.itl_ms.p50, 25.0);
+    close(point.itl_ms.max, 50.0);
+}
+
+#[test]
+fn connections_are_timed_where_they_are_new() {
+    let run = Run::clean().every(2, |record| {
+        let start = record.dispatched;
+        record.connection = kneepoint_model::record::Connection {
+            reused: false,
+            started: Some(start),
+            tcp: Some(Nanos(start.0 + 2 * MS)),
+            tls: Some(Nanos(start.0 + 7 * MS)),
+        };
+    });
+    let point = run.point();
+    assert_eq!(point.requests.new_connections, 600);
+    close(point.tcp_connect_ms.p50, 2.0);
+    close(point.tls_handshake_ms.p50, 5.0);
+}
+
+/// All tokens of 20 answers in one second of the window, nothing else in it.
+#[test]
+fn the_busiest_second_and_the_stability() {
+    let mut run = Run::clean();
+    run.records
+        .retain(|record| record.intended.0 >= WARM_UP + 30 * SECOND && record.intended.0 < WARM_UP + 31 * SECOND);
+    let run = run.each(|record| {
+        record.events = TokenEvents { first: Some(Nanos(WARM_UP + 31_700 * MS)), ..TokenEvents::default() };
+        record.closed = record.events.first;
+    });
+    let point = run.point();
+    close(point.throughput.max_output_tok_s, 20.0 * TOKENS as f64);
+    // One second of 60 holds everything: sd = x/√60, mean = x/60.
+    close(point.throughput.stability, 60.0_f64.sqrt());
+}
+
+#[test]
+fn reasoning_and_simulation_are_said() {
+    let mut run = Run::clean().each(|record| {
+        record.output_tokens.reasoning = Some(Tokens(4));
+        let fifth = record.events.instants().nth(4);
+        record.events.first_answer = fifth;
+    });
+    run.environment.platforms.entry("p".into()).or_default().observed.simulated = true;
+    let summary = run.summary();
+    let point = &summary.points[0];
+    assert!(summary.simulated && point.simulated);
+    close(point.output_tokens.cached_or_reasoning_share, 4.0 / 11.0);
+    close(Some(point.ttfa_ms.min.expect("n > 0") - point.ttft_ms.min.expect("n > 0")), 80.0);
+}

@@ -1,0 +1,216 @@
+//! Each validity reason is provoked by what it names, and a clean run provokes none.
+
+use kneepoint_model::bundle::Loss;
+use kneepoint_model::record::{Outcome, TokenEvents};
+use kneepoint_model::summary::{Reason, ReasonCode, Severity};
+use kneepoint_model::{Nanos, Record, Tokens};
+
+use crate::run::{MS, Run, SECOND, WARM_UP, WINDOW, answer, plan, refuse};
+
+/// The run has the reason, with this severity and about this figure, and is valid accordingly.
+#[track_caller]
+fn provokes(run: &Run, code: ReasonCode, severity: Severity, observed: f64) -> Reason {
+    let point = run.point();
+    let reason = point.reasons.iter().find(|reason| reason.code == code);
+    let reason = reason.unwrap_or_else(|| panic!("no {code:?} in {:?}", point.reasons)).clone();
+    assert_eq!(reason.severity, severity, "{reason:?}");
+    let figure = reason.observed.expect("a figure");
+    assert!((figure - observed).abs() <= 0.05 * observed.abs().max(1e-9), "{reason:?}, not {observed}");
+    assert_eq!(point.valid, point.reasons.iter().all(|reason| reason.severity == Severity::Warning));
+    reason
+}
+
+#[track_caller]
+fn lacks(run: &Run, code: ReasonCode) {
+    let reasons = run.point().reasons;
+    assert!(reasons.iter().all(|reason| reason.code != code), "{reasons:?}");
+}
+
+fn delay(record: &mut Record, by: u64) {
+    for instant in [&mut record.events.first, &mut record.closed, &mut record.first_byte].into_iter().flatten() {
+        instant.0 += by;
+    }
+}
+
+#[test]
+fn a_clean_run_has_none() {
+    let point = Run::clean().point();
+    assert_eq!(point.reasons, []);
+    assert!(point.valid && point.open_loop == Some(true));
+}
+
+#[test]
+fn no_success() {
+    let run = Run::clean().each(refuse);
+    provokes(&run, ReasonCode::NoSuccess, Severity::Invalid, 1_200.0);
+    provokes(&run, ReasonCode::ErrorRate, Severity::Invalid, 1.0);
+}
+
+#[test]
+fn too_few_samples() {
+    let mut run = Run::clean();
+    run.records.retain(|record| record.index % 2 == 0);
+    run.ended.scheduled = 600;
+    assert_eq!(provokes(&run, ReasonCode::TooFewSamples, Severity::Invalid, 600.0).limit, Some(1_000.0));
+}
+
+#[test]
+fn client_late() {
+    // Two in a hundred are enough to move the 99th percentile.
+    let late = |ms| Run::clean().every(50, move |record| record.dispatched = Nanos(record.intended.0 + ms * MS));
+    provokes(&late(30), ReasonCode::ClientLate, Severity::Invalid, 30.0);
+    assert_eq!(late(30).point().open_loop, Some(false));
+    assert_eq!(late(30).point().requests.late, 24);
+    provokes(&late(7), ReasonCode::ClientLate, Severity::Warning, 7.0);
+    lacks(&late(3), ReasonCode::ClientLate);
+}
+
+#[test]
+fn client_busy() {
+    let mut run = Run::clean();
+    run.ended.worker_cpu_share = Some(0.97);
+    provokes(&run, ReasonCode::ClientBusy, Severity::Invalid, 0.97);
+}
+
+#[test]
+fn error_rate() {
+    provokes(&Run::clean().every(10, refuse), ReasonCode::ErrorRate, Severity::Invalid, 0.1);
+    provokes(&Run::clean().every(50, refuse), ReasonCode::ErrorRate, Severity::Warning, 0.02);
+}
+
+#[test]
+fn interrupted() {
+    let mut run = Run::clean();
+    run.ended.interrupted = true;
+    provokes(&run, ReasonCode::Interrupted, Severity::Warning, 60.0);
+    run.ended.window_end = Nanos(WARM_UP + WINDOW / 2);
+    run.ended.ended = run.ended.window_end;
+    run.records.retain(|record| record.intended < run.ended.window_end);
+    run.ended.scheduled = 1_200;
+    run.ended.unsent = 600;
+    provokes(&run, ReasonCode::Interrupted, Severity::Invalid, 30.0);
+    let counts = run.point().requests;
+    assert_eq!((counts.scheduled, counts.unsent, counts.ok), (1_200, 600, 600));
+}
+
+#[test]
+fn records_lost() {
+    let mut run = Run::clean();
+    run.loss = Some(Loss { bytes: 77, unflushed: false });
+    lacks(&run, ReasonCode::RecordsLost);
+    run.records.truncate(1_295);
+    provokes(&run, ReasonCode::RecordsLost, Severity::Warning, 77.0);
+    run.records.truncate(1_200);
+    provokes(&run, ReasonCode::RecordsLost, Severity::Invalid, 77.0);
+}
+
+/// A server that answers 20 requests in 1.05 s.
+fn overloaded() -> Run {
+    let mut run = Run::clean().each(|record| delay(record, record.intended.0 / 20));
+    run.ended.ended = Nanos(WARM_UP + WINDOW + 20 * SECOND);
+    run
+}
+
+#[test]
+fn backlog_growing() {
+    let reason = provokes(&overloaded(), ReasonCode::BacklogGrowing, Severity::Invalid, 20.0 * (1.0 - 1.0 / 1.05));
+    assert!(reason.limit.is_some_and(|limit| limit > 0.0));
+    // A slower server without a growing queue is no such case.
+    let mut slow = Run::clean().each(|record| delay(record, 2 * SECOND));
+    slow.ended.ended = Nanos(WARM_UP + WINDOW + 4 * SECOND);
+    lacks(&slow, ReasonCode::BacklogGrowing);
+}
+
+#[test]
+fn rate_not_kept() {
+    let mut run = Run::clean().each(|record| delay(record, record.intended.0 / 4));
+    run.ended.ended = Nanos(WARM_UP + WINDOW + 20 * SECOND);
+    provokes(&run, ReasonCode::RateNotKept, Severity::Warning, 0.8);
+}
+
+#[test]
+fn littles_law() {
+    // In the books of this run 40 requests a second end that were never sent: their records were dispatched only when
+    // they ended, so that hardly any is ever in flight while the plan holds four.
+    let mut run = Run::clean();
+    run.ended.point = 1;
+    run.records.iter_mut().for_each(|record| record.point = 1);
+    provokes(&run, ReasonCode::LittlesLaw, Severity::Warning, (4.0_f64 / (20.0 * 0.4) - 1.0).abs());
+    assert_eq!(run.point().open_loop, None);
+}
+
+#[test]
+fn lengths() {
+    let longer = Run::clean().each(|record| record.input_tokens.server = Some(Tokens(120)));
+    provokes(&longer, ReasonCode::InputLength, Severity::Warning, 0.2);
+    let shorter = Run::clean().each(|record| record.output_tokens.server = Some(Tokens(9)));
+    provokes(&shorter, ReasonCode::OutputLength, Severity::Warning, 2.0 / 11.0);
+}
+
+#[test]
+fn token_counts_disagree() {
+    let counted = |local| Run::clean().each(move |record| record.output_tokens.local = Some(Tokens(local)));
+    provokes(&counted(8), ReasonCode::TokenCountsDisagree, Severity::Warning, 2.0 / 11.0);
+    lacks(&counted(10), ReasonCode::TokenCountsDisagree);
+}
+
+#[test]
+fn pseudo_streaming() {
+    let at_once = Run::clean().each(|record| record.events.gaps = vec![5 * MS]);
+    provokes(&at_once, ReasonCode::PseudoStreaming, Severity::Warning, 1.0);
+    let burst = Run::clean().each(|record| record.events.gaps = vec![2_500; 10]);
+    provokes(&burst, ReasonCode::PseudoStreaming, Severity::Warning, 1.0);
+    let mut unasked = at_once;
+    unasked.plan = plan(", stream: false");
+    lacks(&unasked, ReasonCode::PseudoStreaming);
+}
+
+#[test]
+fn cached_prompts() {
+    let run = Run::clean().each(|record| record.input_tokens.cached = Some(Tokens(50)));
+    provokes(&run, ReasonCode::CachedPrompts, Severity::Warning, 50.0 / 101.0);
+}
+
+#[test]
+fn invisible_output() {
+    let run = Run::clean().every(10, |record| record.events = TokenEvents::default());
+    provokes(&run, ReasonCode::InvisibleOutput, Severity::Warning, 0.1);
+}
+
+#[test]
+fn no_token_count() {
+    let run = Run::clean().each(|record| record.output_tokens.server = None);
+    provokes(&run, ReasonCode::NoTokenCount, Severity::Warning, 1.0);
+    let point = run.point();
+    assert_eq!((point.throughput.output_tok_s, point.tpot_ms.n), (None, 0));
+    assert_eq!((point.slo["tight"].attainment, point.slo["tight"].met), (None, None));
+    assert!(point.slo["whole"].met == Some(true));
+}
+
+#[test]
+fn cut() {
+    let cut = |step| Run::clean().every(step, |record| record.outcome = Outcome::Cut);
+    provokes(&cut(100), ReasonCode::Cut, Severity::Warning, 12.0);
+    provokes(&cut(10), ReasonCode::Cut, Severity::Invalid, 120.0);
+}
+
+#[test]
+fn oddities() {
+    let run = Run::clean().every(100, |record| record.oddities = 2);
+    provokes(&run, ReasonCode::Oddities, Severity::Warning, 24.0);
+}
+
+/// A window which its warm-up fills evenly is not taken for an overloaded one, whatever its length.
+#[test]
+fn short_points_are_not_accused() {
+    for seconds in [1, 2, 3, 5] {
+        let mut run = Run::clean();
+        run.records = (0..20 * (seconds + 5)).map(|i| answer(i, i * SECOND / 20)).collect();
+        run.ended.window_end = Nanos(WARM_UP + seconds * SECOND);
+        run.ended.ended = Nanos(run.ended.window_end.0 + SECOND);
+        run.ended.scheduled = 20 * seconds;
+        for code in [ReasonCode::BacklogGrowing, ReasonCode::RateNotKept, ReasonCode::LittlesLaw] {
+            lacks(&run, code);
+        }
+    }
+}
