@@ -228,7 +228,7 @@ pub struct RequestCounts {
     pub late: u64,
     /// Scheduled but not dispatched before the run was stopped.
     pub unsent: u64,
-    /// Requests of the warm-up, all outcomes; in no other figure.
+    /// Requests of the warm-up, all outcomes; in no other count, distribution or SLO.
     pub warm_up: u64,
     /// Sent on a new connection.
     pub new_connections: u64,
