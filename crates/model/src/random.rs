@@ -37,7 +37,6 @@ impl SplitMix64 {
     }
 
     /// Uniform in `0..n` (the high half of the product; no rejection). `n` must be above zero.
-    #[expect(clippy::cast_possible_truncation, reason = "the high 64 bits of a 128-bit product fit")]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }

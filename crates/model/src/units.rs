@@ -52,6 +52,7 @@ impl Nanos {
     }
 
     /// `self − other`, at least zero.
+    #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

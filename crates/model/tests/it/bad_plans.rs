@@ -722,7 +722,7 @@ fn an_alias_bomb() {
 
 #[test]
 fn nested_too_deep() {
-    assert_snapshot!(refused(&"[".repeat(100)), @r#"
+    assert_snapshot!(refused("[".repeat(100)), @r#"
     plan.yaml:1:65: nested more than 64 levels deep
       1 | [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
         |                                                                 ^

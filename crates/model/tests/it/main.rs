@@ -1,6 +1,7 @@
 //! Tests of the model as other crates see it.
 
 mod bad_plans;
+mod documents;
 mod good_plans;
 mod random;
 mod schemas;

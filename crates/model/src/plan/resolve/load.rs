@@ -185,8 +185,8 @@ impl Resolver<'_> {
             self.add(Problem::new(path.key("at_most"), message).found(at_most.to_string()));
         }
         // Without a wish of the user's, no more samples than the lowest rate gives in the longest window.
-        let held = slowest.zip(at_most).map(|(rate, at_most)| whole(rate * at_most.as_secs_f64()));
-        let default_samples = held.unwrap_or(DEFAULT_MIN_SAMPLES).clamp(1, DEFAULT_MIN_SAMPLES);
+        let within_reach = slowest.zip(at_most).map(|(rate, at_most)| whole(rate * at_most.as_secs_f64()));
+        let default_samples = within_reach.unwrap_or(DEFAULT_MIN_SAMPLES).clamp(1, DEFAULT_MIN_SAMPLES);
         let min_samples = hold.min_samples.unwrap_or(default_samples);
         if !(1..=MOST_SAMPLES).contains(&min_samples) {
             let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
