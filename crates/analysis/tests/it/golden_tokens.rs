@@ -8,6 +8,7 @@ use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Record, Side, T
 use serde_json::{Value, json};
 
 use crate::golden::{agrees, cases, fixture};
+use crate::run::Run;
 
 fn nanos(seconds: &Value) -> Nanos {
     Nanos::from_secs_f64(seconds.as_f64().expect("seconds"))
@@ -89,4 +90,29 @@ fn spans_of_one_request() {
 
 fn gaps(record: &Record) -> Vec<f64> {
     record.events.gaps.iter().map(|ns| *ns as f64 / 1e9).collect()
+}
+
+/// The goodput example of the fixture, through the summary: failures and empty answers stay in the denominator, and one
+/// token meets a limit on TPOT.
+#[test]
+fn goodput_of_the_example() {
+    let file = fixture("token_metrics");
+    let requests = cases(&file, "cases").iter().filter(|case| !case["good"].is_null());
+    let mut run = Run::clean();
+    run.records = requests.zip(0..).map(|(case, index)| Record { index, ..record(&case["request"]) }).collect();
+    let slo = &mut run.plan.slos[0];
+    (slo.ttft, slo.tpot) = (Some(nanos(&file["slo"]["ttft"])), Some(nanos(&file["slo"]["tpot"])));
+    let name = slo.name.clone();
+    (run.ended.started, run.ended.window_start, run.ended.window_end) = (Nanos(0), Nanos(0), nanos(&file["window_s"]));
+    (run.ended.ended, run.ended.scheduled) = (run.ended.window_end, 0);
+
+    let (point, want) = (run.point(), &file["totals"]);
+    let slo = &point.slo[&name];
+    assert_eq!((json!(slo.offered), json!(slo.good)), (want["offered"].clone(), want["good"].clone()));
+    assert_eq!(json!(point.requests.ok), want["succeeded"]);
+    agrees(slo.goodput_rps, &want["goodput_rps"], "goodput");
+    agrees(slo.attainment, &want["attainment_offered"], "attainment");
+    agrees(point.throughput.output_tok_s, &want["output_tps"], "output tokens per second");
+    let failed = point.requests.failed.values().sum::<u64>() as f64;
+    agrees(Some(failed / point.requests.scheduled as f64), &want["error_rate"], "error rate");
 }
