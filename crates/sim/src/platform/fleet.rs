@@ -208,7 +208,11 @@ impl Fleet {
                 _ => break,
             }
         }
-        self.now = self.now.max(limit);
+        // Looking ahead changes nothing: a request that arrived before `limit`, and is told of after, still counts from
+        // its arrival, as long as nothing happened in between.
+        if !inclusive {
+            self.now = self.now.max(limit);
+        }
     }
 
     fn next_timer(&self) -> Option<Nanos> {

@@ -112,14 +112,18 @@ pub fn start(profile: Profile, address: SocketAddr) -> Result<Running, SimError>
         clock,
         commands,
     });
+    let (batches, from_pacer) = tokio::sync::mpsc::unbounded_channel();
     let pacer = spawn("kneepoint-sim-pacer", {
         let shared = Arc::clone(&shared);
-        move || pacer::run(&shared, &inbox)
+        move || pacer::run(&shared, &inbox, batches)
     })?;
     let (shutdown, stopped) = oneshot::channel();
     let writer = spawn("kneepoint-sim-writer", {
         let shared = Arc::clone(&shared);
-        move || runtime.block_on(connection::serve(&shared, listener, stopped))
+        move || {
+            drop(runtime.spawn(pacer::distribute(from_pacer)));
+            runtime.block_on(connection::serve(&shared, listener, stopped));
+        }
     });
     // From here on dropping `Running` ends the pacer, also if there is no writer.
     let mut running = Running { address: bound, shared, shutdown: Some(shutdown), writer: None, pacer: Some(pacer) };

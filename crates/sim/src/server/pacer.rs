@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use kneepoint_model::Nanos;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::Shared;
 use super::log::{LogEntry, LogOutcome};
@@ -62,9 +62,24 @@ pub(super) enum Message {
     },
 }
 
+/// Messages for several requests. They cross to the writer's thread together: waking it once for each token of a
+/// step would cost more than all the rest.
+pub(super) type Batch = Vec<(UnboundedSender<Message>, Message)>;
+
+/// Hands the messages of each batch to their requests; runs on the writer's thread.
+pub(super) async fn distribute(mut batches: UnboundedReceiver<Batch>) {
+    while let Some(batch) = batches.recv().await {
+        for (reply, message) in batch {
+            // A request that is over wants nothing more.
+            let _ = reply.send(message);
+        }
+    }
+}
+
 /// Runs until told to stop.
-pub(super) fn run(shared: &Shared, inbox: &Receiver<Command>) {
-    let mut pacer = Pacer { shared, platform: Pipeline::new(&shared.profile), open: HashMap::new() };
+pub(super) fn run(shared: &Shared, inbox: &Receiver<Command>, batches: UnboundedSender<Batch>) {
+    let platform = Pipeline::new(&shared.profile);
+    let mut pacer = Pacer { shared, platform, open: HashMap::new(), batch: Batch::new(), batches };
     let mut first = None;
     loop {
         for command in first.take().into_iter().chain(std::iter::from_fn(|| inbox.try_recv().ok())) {
@@ -86,6 +101,8 @@ struct Pacer<'a> {
     shared: &'a Shared,
     platform: Pipeline,
     open: HashMap<SequenceId, Open>,
+    batch: Batch,
+    batches: UnboundedSender<Batch>,
 }
 
 /// A request whose answer is not over.
@@ -112,8 +129,7 @@ impl Pacer<'_> {
             outcome: LogOutcome::Dropped,
         };
         if let Err(refused) = self.platform.submit(received, request) {
-            // If the writer has given up on it meanwhile, nobody wants to know.
-            let _ = reply.send(Message::Refused(refused));
+            self.batch.push((reply.clone(), Message::Refused(refused)));
         }
         self.open.insert(request.id, Open { reply, entry });
     }
@@ -132,20 +148,21 @@ impl Pacer<'_> {
     /// Lets the model run up to now and hands on all that is due.
     fn release_due(&mut self) {
         self.platform.advance(self.shared.clock.now());
-        loop {
-            let now = self.shared.clock.now();
-            let Some((due, id, item)) = self.platform.pop_due(now) else { break };
+        while let Some((due, id, item)) = self.platform.pop_due(self.shared.clock.now()) {
             let Some(open) = self.open.get_mut(&id) else { continue };
             match item {
                 Item::Admitted => open.entry.admitted = Some(due),
                 Item::Tokens { .. } => {
                     open.entry.first_due.get_or_insert(due);
                     open.entry.last_due = Some(due);
-                    let _ = open.reply.send(Message::Item { due, item });
-                    self.shared.lag.note(due, now);
+                    self.batch.push((open.reply.clone(), Message::Item { due, item }));
                 }
-                Item::Head | Item::Fault(_) => drop(open.reply.send(Message::Item { due, item })),
+                Item::Head | Item::Fault(_) => self.batch.push((open.reply.clone(), Message::Item { due, item })),
             }
+        }
+        if !self.batch.is_empty() {
+            // If the writer is gone the server stops.
+            let _ = self.batches.send(std::mem::take(&mut self.batch));
         }
         *self.shared.load.lock().expect("invariant: nothing panics while it holds this lock") = self.platform.load();
     }
