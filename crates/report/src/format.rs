@@ -36,6 +36,12 @@ pub(crate) fn plain(value: f64) -> String {
     group_thousands(if text.is_empty() { "0" } else { text })
 }
 
+/// A limit: as it was set if that is short, else about three digits.
+pub(crate) fn limit(value: f64) -> String {
+    let text = plain(value);
+    if text.len() <= 5 { text } else { number(value) }
+}
+
 /// Rounded to a whole number.
 pub(crate) fn whole(value: f64) -> String {
     group_thousands(&format!("{value:.0}"))
@@ -164,6 +170,11 @@ mod tests {
     #[test]
     fn levels_have_no_needless_zeros() {
         assert_eq!((plain(8.0), plain(0.5), plain(1200.0)), ("8".into(), "0.5".into(), "1,200".into()));
+    }
+
+    #[test]
+    fn limits_are_shown_as_set_where_that_is_short() {
+        assert_eq!((limit(5.0), limit(0.05), limit(10.328)), ("5".into(), "0.05".into(), "10.3".into()));
     }
 
     #[test]

@@ -157,7 +157,7 @@
       if (hit.data.point === undefined) return "";
       var point = data.points[hit.data.point], triple = point[y][hit.data.p];
       var lines = [labels[y] + " " + hit.data.p + ": " + digits(triple[0]) + " ms"];
-      if (triple[1] !== null || triple[2] !== null) lines.push(labels.interval + ": " + digits(triple[1]) + "–" + digits(triple[2]) + " ms");
+      if (triple[1] !== null) lines.push(labels.interval + ": " + (triple[2] === null ? "≥ " + digits(triple[1]) : digits(triple[1]) + "–" + digits(triple[2])) + " ms");
       lines.push(labels.n + " = " + digits(point[y].n));
       lines.push(labels.req_s + ": " + digits(point.req_s));
       lines.push(labels.tok_s + ": " + digits(point.tok_s));

@@ -60,19 +60,19 @@ catalogue! {
     /// A figure with what it counts.
     Figure {
         Failed: "{n} failed", "{n} 个失败";
-        Samples: "{n} samples", "{n} 个样本";
+        Samples: "n = {n}", "样本数 {n}";
         LagP99: "lag p99 {n}", "滞后 p99 为 {n}";
         CpuShare: "{n} of a core", "占单核 {n}";
         Failures: "{n} failed", "失败率 {n}";
         Measured: "{n} measured", "已测量 {n}";
         Lost: "{n} lost", "丢失 {n}";
-        Growth: "{n} requests more each second", "每秒增加 {n} 个请求";
+        Growth: "backlog +{n} requests/s", "每秒增加 {n} 个请求";
         Deviation: "{n} off", "偏差 {n}";
         Achieved: "{n} achieved", "达到 {n}";
         OfAnswers: "{n} of answers", "占应答的 {n}";
         OfTokens: "{n} of tokens", "占 token 的 {n}";
-        Requests: "{n} requests", "{n} 个请求";
-        Events: "{n} events", "{n} 个事件";
+        Requests: "still open: {n}", "未完成 {n} 个";
+        Events: "events: {n}", "事件 {n} 个";
     }
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
         | ReasonCode::InputLength
         | ReasonCode::OutputLength
         | ReasonCode::TokenCountsDisagree => format::percent(limit),
-        ReasonCode::ClientLate => format!("{} ms", format::plain(limit)),
-        ReasonCode::BacklogGrowing => format::plain(limit),
+        ReasonCode::ClientLate => format!("{} ms", format::limit(limit)),
+        ReasonCode::BacklogGrowing => format::limit(limit),
         code => reason_value(code, limit),
     })
 }

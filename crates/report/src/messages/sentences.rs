@@ -32,8 +32,8 @@ catalogue! {
             "{platform} 的 {metric} 最低，为 {value}，置信区间与其他平台均不重叠。";
         FastestTie: "{platforms} tie for the lowest {metric}: their intervals overlap.",
             "{platforms} 的 {metric} 并列最低，置信区间相互重叠。";
-        NotComparable: "{metric} cannot be compared: n is too small.",
-            "{metric} 因样本不足无法比较。";
+        NotComparable: "{metric} cannot be compared: n is too small for intervals.",
+            "{metric} 的样本不足以给出置信区间，无法比较。";
         HighestTested: "It is the highest level tested: the limit may lie higher.", "该水平已是测试的最高负载，实际上限可能更高。";
         FactMet: "{platform}: met it up to {load} ({attainment} of {n} requests{interval}); TTFT p50 {p50}, p95 {p95}; {tokens}.",
             "{platform}：最高在 {load} 下达标（{n} 个请求中达成 {attainment}{interval}）；TTFT p50 {p50}，p95 {p95}；{tokens}。";
@@ -61,6 +61,7 @@ catalogue! {
         TokensPerS: "{n} output tokens/s", "输出 {n} token/s";
         TokensUnknown: "output tokens/s unknown (nobody counted)", "输出 token/s 未知（无计数）";
         ValueWithInterval: "{value} (95% interval {low}–{high})", "{value}（95% 置信区间 {low}–{high}）";
+        ValueAtLeast: "{value} (95% interval {low} or more)", "{value}（95% 置信区间不低于 {low}）";
         ValueNoInterval: "{value} (no interval)", "{value}（无置信区间）";
         TooSmall: "n too small (n = {n}, needs {needs})", "样本不足（n = {n}，需 {needs}）";
         NotMeasured: "not measured (n = 0)", "未测得（n = 0）";
@@ -107,7 +108,7 @@ catalogue! {
         NoteShort: "The window is too short.", "测量窗口过短。";
         NoteFailed: "The percentile falls on a failed request: there is no such latency.", "该分位数落在失败请求上，不存在对应的延迟值。";
         NoteInvalidRows: "Points marked as not valid are shown for completeness; no verdict uses them.", "标为无效的测试点仅供查阅，不用于任何结论。";
-        NoteIntervals: "Below each percentile: its 95% interval; – where n supports no bound on that side.", "各分位数下方为 95% 置信区间；“–”表示样本量不足以给出该侧界限。";
+        NoteIntervals: "Below each percentile: its 95% interval; ≥ where n supports no upper bound, nothing where it supports none.", "各分位数下方为 95% 置信区间；“≥”表示样本量不足以给出上限，空白表示无法给出区间。";
         NoneFailed: "No request failed.", "没有失败的请求。";
         NoReasons: "nothing to note", "无异常";
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod comparison;
 pub(crate) mod document;
+pub(crate) mod fastest;
 pub(crate) mod method;
 pub(crate) mod points;
 pub(crate) mod table;

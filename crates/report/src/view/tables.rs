@@ -1,6 +1,6 @@
 //! The tables with one row a point: key figures, percentiles, throughput.
 
-use kneepoint_model::summary::{Distribution, Interval, PointSummary, Ranked};
+use kneepoint_model::summary::{Distribution, PointSummary, Ranked};
 
 use super::comparison::{Comparison, Curve, load_text};
 use super::table::{Cell, Row, Table};
@@ -53,7 +53,7 @@ pub(crate) fn push_point(
 pub(crate) fn quantile_cell(table: &mut Table, d: &Distribution, name: &str, language: Language) -> Cell {
     match quantile(d, name) {
         Quantile::Value { value, interval } => {
-            Cell::with_sub(format::number(value), interval.map(|i| interval_text(i, format::number)))
+            Cell::with_sub(format::number(value), interval.and_then(|i| interval_text(i, format::number)))
         }
         Quantile::TooFew { n, needs } => {
             let needs = needs.map_or_else(|| format::NONE.to_owned(), format::count);
@@ -222,7 +222,9 @@ pub(crate) fn slos(comparison: &Comparison<'_>, language: Language) -> Option<Ta
     for (curve, point) in comparison.points() {
         for (name, slo) in &point.slo {
             let attainment = match (slo.attainment, slo.ci95) {
-                (Some(share), Some(interval)) => Cell::with_sub(format::percent(share), Some(share_interval(interval))),
+                (Some(share), Some(interval)) => {
+                    Cell::with_sub(format::percent(share), interval_text(interval, format::percent))
+                }
                 (Some(share), None) => Cell::number(format::percent(share)),
                 (None, _) => table.missing(Sentence::NoteNotEvaluated, language),
             };
@@ -244,9 +246,4 @@ pub(crate) fn slos(comparison: &Comparison<'_>, language: Language) -> Option<Ta
         }
     }
     Some(table)
-}
-
-/// An interval of shares: `[97.2%–99.8%]`.
-pub(crate) fn share_interval(interval: Interval) -> String {
-    interval_text(interval, format::percent)
 }

@@ -53,13 +53,17 @@ impl Quantile {
     /// In a sentence: `412 ms (95% interval 398 ms–431 ms)`.
     pub(crate) fn sentence(self, language: Language) -> String {
         match self {
-            Self::Value { value, interval: Some(Interval(low, high)) } if low.is_some() || high.is_some() => {
-                let values = [
-                    ("value", format::millis(value)),
-                    ("low", low.map_or_else(|| format::NONE.to_owned(), format::number)),
-                    ("high", high.map_or_else(|| format::NONE.to_owned(), format::millis)),
-                ];
-                say(language, Sentence::ValueWithInterval, &values)
+            Self::Value { value, interval: Some(Interval(Some(low), Some(high))) } => {
+                let (low, high) = (format::number(low), format::millis(high));
+                say(
+                    language,
+                    Sentence::ValueWithInterval,
+                    &[("value", format::millis(value)), ("low", low), ("high", high)],
+                )
+            }
+            Self::Value { value, interval: Some(Interval(Some(low), None)) } => {
+                let values = [("value", format::millis(value)), ("low", format::millis(low))];
+                say(language, Sentence::ValueAtLeast, &values)
             }
             Self::Value { value, .. } => language.say(Sentence::ValueNoInterval, &[("value", &format::millis(value))]),
             Self::TooFew { n, needs } => too_small(n, needs, language),
@@ -90,10 +94,14 @@ pub(crate) fn too_small(n: u64, needs: Option<u64>, language: Language) -> Strin
     language.say(Sentence::TooSmall, &[("n", &format::count(n)), ("needs", &needs)])
 }
 
-/// An interval in short: `[398–431]`.
-pub(crate) fn interval_text(interval: Interval, show: impl Fn(f64) -> String) -> String {
-    let side = |v: Option<f64>| v.map_or_else(|| format::NONE.to_owned(), &show);
-    format!("[{}–{}]", side(interval.0), side(interval.1))
+/// An interval in short: `[398–431]`, or `[≥ 398]` where n supports no upper bound.
+pub(crate) fn interval_text(interval: Interval, show: impl Fn(f64) -> String) -> Option<String> {
+    match interval {
+        Interval(Some(low), Some(high)) => Some(format!("[{}–{}]", show(low), show(high))),
+        Interval(Some(low), None) => Some(format!("[≥ {}]", show(low))),
+        Interval(None, Some(high)) => Some(format!("[≤ {}]", show(high))),
+        Interval(None, None) => None,
+    }
 }
 
 /// A rate of output tokens in a sentence.

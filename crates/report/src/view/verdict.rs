@@ -3,6 +3,7 @@
 use kneepoint_model::summary::{Interval, PointSummary, SloSummary};
 
 use super::comparison::{Comparison, Curve, kind_text, level, load_text, same_level};
+use super::fastest::{Deciding, deciding_metric, fastest, names, not_comparable};
 use super::values::{quantile, say, tokens_per_s};
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence};
@@ -139,7 +140,11 @@ fn conclude(
         said.push(say(language, Sentence::LoadTie, &[("platforms", names), ("load", load)]));
         let contenders: Vec<_> = leaders.iter().map(|b| (b.curve, b.point)).collect();
         said.push(Sentence::ComparedThere.text(language).to_owned());
-        said.push(fastest(comparison, &contenders, deciding_metric(top.slo), language));
+        let deciding = deciding_metric(top.slo);
+        let median = Deciding { percentile: "p50", ..deciding };
+        // The tail decides; the median where n does not support intervals in the tail.
+        let said_of = |metric| fastest(comparison, &contenders, metric, language);
+        said.push(said_of(deciding).or_else(|| said_of(median)).unwrap_or_else(|| not_comparable(deciding, language)));
     }
     let highest_tested = leaders.iter().any(|b| b.curve.points.last().is_some_and(|p| p.point == b.point.point));
     if highest_tested {
@@ -201,67 +206,6 @@ fn surely_met(slo: &SloSummary) -> bool {
 
 fn surely_missed(slo: &SloSummary) -> bool {
     slo.ci95.and_then(|i| i.1).is_some_and(|high| high < slo.share)
-}
-
-/// The latency that decides between platforms which carry the same load: one the SLO limits.
-fn deciding_metric(slo: &SloSummary) -> Deciding {
-    match (slo.ttft_limit_ms, slo.tpot_limit_ms, slo.e2e_limit_ms) {
-        (None, Some(_), None) => Deciding { label: Label::TpotShort, percentile: "p95" },
-        (None, _, Some(_)) => Deciding { label: Label::E2eShort, percentile: "p95" },
-        _ => Deciding { label: Label::TtftShort, percentile: "p95" },
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Deciding {
-    label: Label,
-    percentile: &'static str,
-}
-
-/// Which of several points has the lowest latency: a winner only if its interval overlaps no other.
-fn fastest(
-    comparison: &Comparison<'_>,
-    contenders: &[(&Curve<'_>, &PointSummary)],
-    metric: Deciding,
-    language: Language,
-) -> String {
-    let at = |p: &PointSummary| match metric.label {
-        Label::TpotShort => quantile(&p.tpot_ms, metric.percentile),
-        Label::E2eShort => quantile(&p.e2e_ms, metric.percentile),
-        _ => quantile(&p.ttft_ms, metric.percentile),
-    };
-    let metric_text = format!("{} {}", metric.label.text(language), metric.percentile);
-    let not_comparable = || say(language, Sentence::NotComparable, &[("metric", metric_text.clone())]);
-    let with_bounds: Option<Vec<_>> = contenders
-        .iter()
-        .map(|(curve, p)| {
-            let q = at(p);
-            Some((*curve, q, q.value()?, q.bounds()?))
-        })
-        .collect();
-    let Some(mut ranked) = with_bounds else { return not_comparable() };
-    ranked.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let Some(&(first, value, _, (_, high))) = ranked.first() else { return not_comparable() };
-    let tied = ranked.iter().filter(|(_, _, _, (low, _))| *low <= high).map(|(curve, ..)| *curve);
-    if tied.clone().count() > 1 {
-        let values = [("platforms", names(comparison, tied, language)), ("metric", metric_text)];
-        return say(language, Sentence::FastestTie, &values);
-    }
-    let values = [
-        ("platform", comparison.label(first).to_owned()),
-        ("metric", metric_text),
-        ("value", value.sentence(language)),
-    ];
-    say(language, Sentence::Fastest, &values)
-}
-
-fn names<'c, 'a: 'c>(
-    comparison: &Comparison<'_>,
-    curves: impl Iterator<Item = &'c Curve<'a>>,
-    language: Language,
-) -> String {
-    let labels: Vec<&str> = curves.map(|c| comparison.label(c)).collect();
-    language.list(&labels)
 }
 
 /// What one platform did under an SLO.
@@ -356,9 +300,10 @@ fn common_level(comparison: &Comparison<'_>, group: &[&Curve<'_>], language: Lan
         .collect();
     let compared = say(language, Sentence::ComparedAt, &[("load", load_text(&common.load, language))]);
     let metrics = [(Label::TtftShort, "p50"), (Label::TtftShort, "p95"), (Label::E2eShort, "p95")];
-    let each = metrics
-        .into_iter()
-        .map(|(label, percentile)| fastest(comparison, &contenders, Deciding { label, percentile }, language));
+    let each = metrics.into_iter().map(|(label, percentile)| {
+        let metric = Deciding { label, percentile };
+        fastest(comparison, &contenders, metric, language).unwrap_or_else(|| not_comparable(metric, language))
+    });
     [compared].into_iter().chain(each).collect()
 }
 

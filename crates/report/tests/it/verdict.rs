@@ -85,8 +85,11 @@ fn small_samples_are_not_compared() {
         run.point(index).ttft_ms = crate::sample::distribution(50, 100.0, 0.2);
     }
     let text = verdict(&run);
-    assert!(text.contains("TTFT p95 cannot be compared: n is too small"), "{text}");
+    assert!(text.contains("fast and slow tie for the lowest TTFT p50"), "the median is what n supports: {text}");
     assert!(text.contains("p95 n too small (n = 50, needs 130)"), "{text}");
+    run.point(3).ttft_ms.ci95.clear();
+    let text = verdict(&run);
+    assert!(text.contains("TTFT p95 cannot be compared: n is too small for intervals."), "{text}");
 }
 
 #[test]
