@@ -81,6 +81,11 @@ impl Client {
         self.stream.get_mut().write_all(request.as_bytes()).expect("the server reads");
     }
 
+    /// Reads the status line only: from then on the server has the request.
+    pub(crate) fn await_answer(&mut self) {
+        assert!(self.line().expect("an answer begins").starts_with("HTTP/1.1 200"));
+    }
+
     /// Reads a response; `Err` if the connection ends before a status line.
     pub(crate) fn read(&mut self, started: Instant) -> Result<Response, std::io::ErrorKind> {
         let status_line = self.line().map_err(|error| error.kind())?;

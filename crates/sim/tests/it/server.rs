@@ -293,6 +293,7 @@ fn a_stalled_answer_ends_with_its_client() {
     let server = with("faults: {stall: 100%}");
     let mut client = Client::connect(server.address());
     client.write("POST", CHAT, "", &chat(json!({"max_tokens": 20, "stream": true, "ignore_eos": true})));
+    client.await_answer();
     drop(client);
     assert!(matches!(finished(&server, 1)[0].outcome, LogOutcome::Dropped | LogOutcome::Fault));
 }
@@ -302,6 +303,7 @@ fn a_client_that_leaves_frees_its_seat() {
     let server = run(test_profile());
     let mut client = Client::connect(server.address());
     client.write("POST", CHAT, "", &chat(json!({"max_tokens": 4000, "stream": true, "ignore_eos": true})));
+    client.await_answer();
     drop(client);
     let entry = &finished(&server, 1)[0];
     assert_eq!(entry.outcome, LogOutcome::Dropped);
