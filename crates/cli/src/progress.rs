@@ -78,7 +78,7 @@ impl<'a> Display<'a> {
         let is_due = self
             .told
             .is_none_or(|(point, elapsed)| point != state.point || state.elapsed.saturating_sub(elapsed) >= LINE_EVERY);
-        if is_due && state.phase != Phase::Draining {
+        if is_due && !matches!(state.phase, Phase::Preparing | Phase::Draining) {
             self.told = Some((state.point, state.elapsed));
             self.output.say(&format!("{text}; about {} s left in all", remaining.as_secs_f64().ceil()));
         }

@@ -405,9 +405,16 @@ impl<'a> Worker<'a> {
                 }
                 self.end_flight(place, End::Answered, false);
             }
-            // A server may answer in full and reset instead of closing.
-            Err(_) if step == Step::Done => self.end_flight(place, End::Answered, false),
-            Err(failure) => self.end_flight(place, End::Broken(failure, clock.now()), false),
+            Err(failure) => {
+                let at = clock.now();
+                let Some(flight) = &mut link.flight else { return };
+                // A server may answer in full and reset instead of closing: nothing of the answer is missing then.
+                let is_whole = step == Step::Done || flight.exchange.has_terminal_sign();
+                if is_whole {
+                    flight.exchange.closed(at);
+                }
+                self.end_flight(place, if is_whole { End::Answered } else { End::Broken(failure, at) }, false);
+            }
         }
     }
 
@@ -419,7 +426,9 @@ impl<'a> Worker<'a> {
         let generation = link.generation;
         let Some(flight) = &mut link.flight else { return };
         if flight.exchange.is_framed() || !self.task.keep_alive {
-            let reusable = self.task.keep_alive && flight.exchange.connection_reusable();
+            // A server may answer before it has read the whole request; the rest of that one would come next.
+            let reusable =
+                self.task.keep_alive && flight.exchange.connection_reusable() && link.transport.request_written();
             self.end_flight(place, End::Answered, reusable);
         } else if flight.lingers_until.is_none() {
             let until = self.clock.now() + LINGER;
