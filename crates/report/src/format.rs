@@ -39,7 +39,8 @@ pub(crate) fn plain(value: f64) -> String {
 /// A limit: as it was set if that is short, else about three digits.
 pub(crate) fn limit(value: f64) -> String {
     let text = plain(value);
-    if text.len() <= 5 { text } else { number(value) }
+    let n_decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    if n_decimals <= 2 { text } else { number(value) }
 }
 
 /// Rounded to a whole number.
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn limits_are_shown_as_set_where_that_is_short() {
-        assert_eq!((limit(5.0), limit(0.05), limit(10.328)), ("5".into(), "0.05".into(), "10.3".into()));
+        assert_eq!((limit(5.0), limit(0.05), limit(5.164)), ("5".into(), "0.05".into(), "5.16".into()));
     }
 
     #[test]

@@ -75,9 +75,14 @@ fn verdict(out: &mut String, document: &Document<'_>) {
     heading(out, Label::Verdict, document.language);
     for verdict in &document.verdicts {
         if let Some(text) = &verdict.heading {
-            let _ = writeln!(out, "**{}**\n", escape(text));
+            let _ = writeln!(out, "### {}\n", escape(text));
         }
-        let _ = writeln!(out, "{}\n", escape(&verdict.conclusions.join(document.language.space())));
+        if let Some((first, rest)) = verdict.conclusions.split_first() {
+            let _ = writeln!(out, "**{}**\n", escape(first));
+            if !rest.is_empty() {
+                let _ = writeln!(out, "{}\n", escape(&rest.join(document.language.space())));
+            }
+        }
         for fact in &verdict.facts {
             let _ = writeln!(out, "- {}", escape(fact));
         }

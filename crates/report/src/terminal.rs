@@ -72,7 +72,9 @@ fn head(comparison: &Comparison<'_>, language: Language) -> Vec<String> {
         [Label::Load, Label::Succeeded, Label::Failed, Label::ReqPerS, Label::OutputTokS].map(|l| l.text(language)),
     );
     let mut head: Vec<String> = labels.into_iter().map(str::to_owned).collect();
-    head.extend(["TTFT p50", "p95", "p99", "TPOT p50", "E2E p50"].map(|l| format!("{l}, ms")));
+    head.extend(
+        ["TTFT p50", "p95", "p99", "TPOT p50", "E2E p50"].map(|l| format!("{l}{}ms", language.comma_in_head())),
+    );
     if comparison.points().any(|(_, p)| !p.slo.is_empty()) {
         head.push(Label::Slo.text(language).to_owned());
     }

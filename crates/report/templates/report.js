@@ -64,7 +64,6 @@
   function base() {
     return {
       animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: css("--ink") },
-      aria: { enabled: true },
       grid: { left: 12, right: 22, top: 40, bottom: 30, containLabel: true }
     };
   }
@@ -107,7 +106,11 @@
     var log = byId("curve-log").checked, intervals = byId("curve-ci").checked;
     var percentiles = checked(".curve-p");
     var platforms = checked(".curve-platform").map(Number);
-    var series = [], values = [];
+    var series = [], values = [], inGroup = {};
+    data.curves.forEach(function (curve) { if (curve.group === group) inGroup[curve.platform] = true; });
+    document.querySelectorAll(".curve-platform").forEach(function (box) {
+      box.parentNode.style.display = inGroup[box.value] ? "" : "none";
+    });
     data.curves.forEach(function (curve) {
       if (curve.group !== group || platforms.indexOf(curve.platform) < 0) return;
       percentiles.forEach(function (p) {
@@ -151,7 +154,7 @@
     var range = log ? logRange(values) : { min: 0, max: niceMax(values) };
     var option = base();
     option.xAxis = axis(Object.assign({ type: "value", min: 0 }, xName(labels[x])));
-    option.yAxis = axis(Object.assign({ type: log ? "log" : "value" }, yName(labels[y] + ", ms"), range));
+    option.yAxis = axis(Object.assign({ type: log ? "log" : "value" }, yName(labels[y] + labels.comma + "ms"), range));
     option.series = series;
     option.tooltip = tooltip({ trigger: "item", formatter: function (hit) {
       if (hit.data.point === undefined) return "";
@@ -207,7 +210,7 @@
     var option = base();
     option.legend = { top: 0, left: 0, type: "scroll", textStyle: { color: css("--ink") }, itemWidth: 22, pageIconColor: css("--accent"), pageTextStyle: { color: css("--soft") } };
     option.grid.top = 66;
-    option.xAxis = axis(Object.assign({ type: log ? "log" : "value" }, xName(labels[metric] + ", ms"), log ? logRange(values) : { min: 0 }));
+    option.xAxis = axis(Object.assign({ type: log ? "log" : "value" }, xName(labels[metric] + labels.comma + "ms"), log ? logRange(values) : { min: 0 }));
     option.yAxis = axis(Object.assign({ type: "value", min: 0, max: 100 }, yName(labels.cumulative)));
     option.series = series;
     option.tooltip = tooltip({ trigger: "axis", axisPointer: { type: "line", axis: "y" }, formatter: function (hits) {

@@ -159,7 +159,9 @@ pub(crate) fn json(comparison: &Comparison<'_>, language: Language) -> String {
         });
         group_data.push(Group { label, levels: levels.into_iter().map(|(_, l)| l).collect() });
     }
-    let labels = LABELS.iter().map(|(key, label)| ((*key).to_owned(), label.text(language).into())).collect();
+    let mut labels: serde_json::Map<_, _> =
+        LABELS.iter().map(|(key, label)| ((*key).to_owned(), label.text(language).into())).collect();
+    labels.insert("comma".to_owned(), language.comma_in_head().into());
     let data = Data {
         labels,
         colours: Colours { light: ON_LIGHT, dark: ON_DARK },

@@ -133,7 +133,7 @@ catalogue! {
         TtftShort: "TTFT", "TTFT";
         TpotShort: "TPOT", "TPOT";
         E2eShort: "end-to-end latency", "端到端延迟";
-        UnitMs: "ms", "毫秒（ms）";
+        UnitMs: "ms", "ms";
         UnitTokS: "tokens/s", "token/s";
 
         RunName: "Name", "名称";

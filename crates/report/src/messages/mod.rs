@@ -235,8 +235,22 @@ mod tests {
     #[test]
     fn english_is_english_and_chinese_is_chinese() {
         // Short names that are the same in both languages; placeholders alone are neither.
-        let international =
-            ["n", "p50", "p90", "p95", "p99", "p99.9", "SLO", "URL", "TLS", "Kneepoint", "TTFT", "TPOT", "token/s"];
+        let international = [
+            "n",
+            "p50",
+            "p90",
+            "p95",
+            "p99",
+            "p99.9",
+            "SLO",
+            "URL",
+            "TLS",
+            "Kneepoint",
+            "TTFT",
+            "TPOT",
+            "token/s",
+            "ms",
+        ];
         let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
         for (key, en, zh) in everything() {
             assert!(!en.chars().any(|c| is_han(c) || ('\u{ff00}'..='\u{ff60}').contains(&c)), "{key}: {en}");

@@ -113,10 +113,10 @@ catalogue! {
         NoReasons: "nothing to note", "无异常";
 
         CurveIntro: "Each dot is a load level held for its measured window. Lower and further right is better.", "每个点代表一个保持了完整测量窗口的负载水平，越靠右下越好。";
-        CurveStill: "{metric} against achieved requests/s", "{metric} 与实际完成请求/s";
-        CurveStillIn: "{metric} against achieved requests/s, {workload}", "{metric} 与实际完成请求/s（{workload}）";
-        ThroughputStill: "TTFT against output tokens/s", "TTFT 与输出 token/s";
-        ThroughputStillIn: "TTFT against output tokens/s, {workload}", "TTFT 与输出 token/s（{workload}）";
+        CurveStill: "{metric} against achieved requests/s", "{metric} 与完成速率";
+        CurveStillIn: "{metric} against achieved requests/s, {workload}", "{metric} 与完成速率（{workload}）";
+        ThroughputStill: "TTFT against output tokens/s", "TTFT 与输出吞吐";
+        ThroughputStillIn: "TTFT against output tokens/s, {workload}", "TTFT 与输出吞吐（{workload}）";
         DistributionIntro: "The share of successful requests that took at most so long, at one load level.", "在同一负载水平下，耗时不超过某值的成功请求占比。";
         DistributionStill: "Distribution of {metric} at {load}", "{load} 下的 {metric} 分布";
         DistributionStillIn: "Distribution of {metric} at {load}, {workload}", "{load} 下的 {metric} 分布（{workload}）";

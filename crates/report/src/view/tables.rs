@@ -72,7 +72,9 @@ pub(crate) fn key_figures(comparison: &Comparison<'_>, language: Language) -> Ta
     point_columns(&mut table, comparison, language);
     table.numbers(&[Label::Samples, Label::Failed, Label::AchievedReqS, Label::OutputTokS], language);
     for name in ["TTFT p50", "TTFT p95", "TTFT p99", "TPOT p50", "E2E p50", "E2E p95"] {
-        table.columns.push(super::table::Column { text: format!("{name}, ms"), numeric: true });
+        table
+            .columns
+            .push(super::table::Column { text: format!("{name}{}ms", language.comma_in_head()), numeric: true });
     }
     for (curve, point) in comparison.points() {
         let failed: u64 = point.requests.failed.values().sum();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kneepoint_report::{Language, html};
 
-use crate::sample::{SHAPES, closed_loop, sample, troubled};
+use crate::sample::{SHAPES, Sample, closed_loop, sample, troubled};
 
 /// The page without the chart library, whose text is not ours.
 fn without_library(page: &str) -> String {
@@ -19,10 +19,14 @@ fn without_library(page: &str) -> String {
 fn samples_are_written_out_to_be_looked_at() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (three, closed) = (troubled(), closed_loop());
+    let (empty, attack) = (sample("empty", &[], &[]), hostile());
     for language in Language::ALL {
-        for (name, page) in
-            [("troubled", html(&[three.run()], language)), ("two", html(&[closed.run(), three.run()], language))]
-        {
+        for (name, page) in [
+            ("troubled", html(&[three.run()], language)),
+            ("two", html(&[closed.run(), three.run()], language)),
+            ("empty", html(&[empty.run()], language)),
+            ("hostile", html(&[attack.run()], language)),
+        ] {
             fs::write(folder.join(format!("report-{name}-{}.html", language.code())), page).unwrap();
         }
     }
@@ -80,34 +84,41 @@ fn the_policy_names_the_scripts_in_the_page() {
     }
 }
 
+const ATTACK: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{2028}{{7*7}}";
+
+/// A run in which every text that comes from elsewhere is an attack.
+fn hostile() -> Sample {
+    let mut run = sample(ATTACK, &SHAPES[..1], &[1.0, 40.0]);
+    let environment = run.environment.platforms.remove(SHAPES[0].name).unwrap();
+    run.environment.platforms.insert(ATTACK.into(), environment);
+    for p in &mut run.summary.points {
+        p.platform = ATTACK.into();
+        p.workload = ATTACK.into();
+        let slo = p.slo.remove("realtime").unwrap();
+        p.slo.insert(ATTACK.into(), slo);
+    }
+    run.point(1).requests.failure_examples.insert("http_429".into(), ATTACK.into());
+    run.point(1).requests.failed.insert(ATTACK.into(), 1);
+    run.point(1).client.clock = ATTACK.into();
+    run.plan = ATTACK.into();
+    let observed = &mut run.environment.platforms.get_mut(ATTACK).unwrap().observed;
+    observed.problems = vec![ATTACK.into()];
+    observed.server_header = Some(ATTACK.into());
+    observed.models = vec![ATTACK.into()];
+    let declared = &mut run.environment.platforms.get_mut(ATTACK).unwrap().declared;
+    declared.insert(ATTACK.into(), ATTACK.into());
+    run
+}
+
 #[test]
 fn hostile_text_stays_text() {
-    let attack = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{2028}";
-    let mut run = sample(attack, &SHAPES[..1], &[1.0, 40.0]);
-    let environment = run.environment.platforms.remove(SHAPES[0].name).unwrap();
-    run.environment.platforms.insert(attack.into(), environment);
-    for p in &mut run.summary.points {
-        p.platform = attack.into();
-        p.workload = attack.into();
-        let slo = p.slo.remove("realtime").unwrap();
-        p.slo.insert(attack.into(), slo);
-    }
-    run.point(1).requests.failure_examples.insert("http_429".into(), attack.into());
-    run.point(1).requests.failed.insert(attack.into(), 1);
-    run.point(1).client.clock = attack.into();
-    run.plan = attack.into();
-    let observed = &mut run.environment.platforms.get_mut(attack).unwrap().observed;
-    observed.problems = vec![attack.into()];
-    observed.server_header = Some(attack.into());
-    observed.models = vec![attack.into()];
-    let declared = &mut run.environment.platforms.get_mut(attack).unwrap().declared;
-    declared.insert(attack.into(), attack.into());
+    let run = hostile();
     for language in Language::ALL {
         let page = without_library(&html(&[run.run()], language));
         assert!(!page.contains("<script>alert") && !page.contains("<img"), "markup got through");
         assert_eq!(page.matches("<script").count(), 3, "data, library, charts");
         assert_eq!(page.matches("</script>").count(), 3);
-        assert!(!page.contains(&format!("\"{attack}")));
+        assert!(!page.contains(&format!("\"{ATTACK}")));
     }
 }
 
