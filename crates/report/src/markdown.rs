@@ -31,24 +31,17 @@ pub(crate) fn render(document: &Document<'_>) -> Markdown {
     }
     verdict(&mut out, document);
     read_first(&mut out, document);
-    heading(&mut out, Label::CurveTitle, language);
-    paragraph(&mut out, Sentence::CurveIntro.text(language));
-    charts(&mut out, &document.stills, Place::Curve);
-    heading(&mut out, Label::DistributionTitle, language);
-    paragraph(&mut out, Sentence::DistributionIntro.text(language));
-    charts(&mut out, &document.stills, Place::Distribution);
-    heading(&mut out, Label::SeriesTitle, language);
-    charts(&mut out, &document.stills, Place::Series);
-    heading(&mut out, Label::FiguresTitle, language);
-    for t in &document.figures {
-        table(&mut out, t, language);
+    if document.has_points {
+        measured(&mut out, document);
     }
     heading(&mut out, Label::MethodTitle, language);
     for run in &document.methods {
         method(&mut out, run, language);
     }
-    heading(&mut out, Label::ValidityTitle, language);
-    table_body(&mut out, &document.validity);
+    if document.has_points {
+        heading(&mut out, Label::ValidityTitle, language);
+        table_body(&mut out, &document.validity);
+    }
     heading(&mut out, Label::GlossaryTitle, language);
     let _ = writeln!(out, "{}\n", escape(&document.glossary_intro));
     for (term, definition) in &document.glossary {
@@ -57,6 +50,23 @@ pub(crate) fn render(document: &Document<'_>) -> Markdown {
     let _ = writeln!(out, "\n---\n\n{}", escape(&document.made_with));
     let svgs = document.stills.iter().map(|still| (file_name(still), still.svg.clone())).collect();
     Markdown { text: out, svgs }
+}
+
+/// What was measured: charts and tables.
+fn measured(out: &mut String, document: &Document<'_>) {
+    let language = document.language;
+    heading(out, Label::CurveTitle, language);
+    paragraph(out, Sentence::CurveIntro.text(language));
+    charts(out, &document.stills, Place::Curve);
+    heading(out, Label::DistributionTitle, language);
+    paragraph(out, Sentence::DistributionIntro.text(language));
+    charts(out, &document.stills, Place::Distribution);
+    heading(out, Label::SeriesTitle, language);
+    charts(out, &document.stills, Place::Series);
+    heading(out, Label::FiguresTitle, language);
+    for t in &document.figures {
+        table(out, t, language);
+    }
 }
 
 fn file_name(still: &Still) -> String {

@@ -274,7 +274,22 @@
     option.textContent = text;
     select.appendChild(option);
   }
-  function drawAll() { drawCurve(); drawDistribution(); drawSeries(); }
+  function drawAll() {
+    if (!data.points.length) return; // then the page has no place for charts either
+    drawCurve();
+    drawDistribution();
+    drawSeries();
+  }
+
+  byId("theme").addEventListener("change", function () {
+    root.setAttribute("data-theme", byId("theme").value);
+    drawAll();
+  });
+  if (window.matchMedia) {
+    var dark = window.matchMedia("(prefers-color-scheme: dark)");
+    if (dark.addEventListener) dark.addEventListener("change", drawAll);
+  }
+  if (!data.points.length) return;
 
   data.groups.forEach(function (group, i) {
     add(byId("curve-group"), String(i), group.label);
@@ -294,14 +309,6 @@
   byId("dist-group").addEventListener("change", fillLevels);
   document.querySelectorAll("#distribution .controls").forEach(function (box) { box.addEventListener("change", drawDistribution); });
   byId("series-point").addEventListener("change", drawSeries);
-  byId("theme").addEventListener("change", function () {
-    root.setAttribute("data-theme", byId("theme").value);
-    drawAll();
-  });
-  if (window.matchMedia) {
-    var dark = window.matchMedia("(prefers-color-scheme: dark)");
-    if (dark.addEventListener) dark.addEventListener("change", drawAll);
-  }
   var waiting = null;
   window.addEventListener("resize", function () {
     clearTimeout(waiting);

@@ -23,6 +23,8 @@ pub(crate) struct Document<'a> {
     pub(crate) simulated: Option<String>,
     /// The verdicts.
     pub(crate) verdicts: Vec<Verdict>,
+    /// Whether anything was measured.
+    pub(crate) has_points: bool,
     /// Whether a remark on the reach of intervals is due.
     pub(crate) compared: bool,
     /// The warnings.
@@ -68,6 +70,7 @@ impl<'a> Document<'a> {
             subtitles: comparison.runs.iter().map(|run| subtitle(run, language)).collect(),
             simulated: simulated(comparison, language),
             verdicts: verdicts(comparison, language),
+            has_points: !comparison.curves.is_empty(),
             compared: comparison.platforms.len() > 1,
             warnings: warnings(comparison, language),
             stills: stills(comparison, language),

@@ -124,14 +124,15 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn anchors_exist_and_are_unique() {
-    let run = troubled();
-    let page = without_library(&html(&[run.run()], Language::English));
-    let mut ids = BTreeSet::new();
-    for id in page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        assert!(ids.insert(id.to_owned()), "{id} twice");
-    }
-    for target in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        assert!(ids.contains(target), "#{target} leads nowhere");
+    for run in [troubled(), sample("empty", &[], &[])] {
+        let page = without_library(&html(&[run.run()], Language::English));
+        let mut ids = BTreeSet::new();
+        for id in page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(ids.insert(id.to_owned()), "{id} twice");
+        }
+        for target in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(ids.contains(target), "#{target} leads nowhere");
+        }
     }
 }
 
