@@ -79,6 +79,7 @@ pub struct PlatformFile {
     pub model: Option<String>,
     /// Further request headers: plain text, or `${NAME}` for a whole value that is secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("writeOnly" = true))]
     pub headers: Option<Named<HeaderFile>>,
     /// Further top-level fields of every request body (`temperature: 0`), except those the tool sets itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]

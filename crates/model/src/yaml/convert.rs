@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::path::Path;
 use super::problem::Problem;
 use super::scalar;
-use super::secret;
+use super::secret::{self, Suspect};
 use super::shape::{Shape, bounds, did_you_mean, listed, one_of, property_names};
 use super::tree::{Key, Kind, Node, Span};
 
@@ -30,8 +30,8 @@ pub(super) struct Outcome {
     pub(super) places: BTreeMap<Path, Place>,
     /// Paths about which there is a problem.
     pub(super) blamed: Vec<Path>,
-    /// Spans of what must not be shown.
-    pub(super) secrets: Vec<Span>,
+    /// What must not be shown.
+    pub(super) secrets: Vec<Suspect>,
 }
 
 /// Converts the tree of a document.
@@ -39,6 +39,8 @@ pub(super) fn convert(root: &Node, schema: &Value) -> Outcome {
     let mut walker = Walker { schema, out: Outcome::default() };
     walker.out.places.insert(Path::ROOT, Place { key: None, value: root.span });
     walker.out.value = walker.value(root, schema, &Path::ROOT);
+    // Whatever the schema thinks of it: indentation gone wrong puts a key where the schema does not expect one.
+    secret::named_within(root, &mut walker.out.secrets);
     walker.out
 }
 
@@ -49,19 +51,28 @@ struct Walker<'s> {
 
 impl<'s> Walker<'s> {
     fn blame(&mut self, span: Span, problem: Problem) {
+        /// Nobody reads more, and each is held against every other.
+        const MOST: usize = 500;
+
+        if self.out.problems.len() >= MOST {
+            return;
+        }
         self.out.blamed.push(problem.path.clone());
         self.out.problems.push((span, problem));
     }
 
     fn value(&mut self, node: &Node, schema: &'s Value, path: &Path) -> Value {
         let shape = Shape::of(schema, self.schema);
-        match &node.kind {
-            Kind::Scalar { text, plain } => {
-                if shape.secret {
-                    self.out.secrets.push(node.span);
-                }
-                self.scalar(node, text, *plain, &shape, path)
+        if shape.secret {
+            secret::all_within(node, &mut self.out.secrets);
+            if let Some(name) = path.last_key().filter(|name| secret::is_opaque(name)) {
+                // A lost colon or quote makes the value part of the key.
+                let span = self.key_span(path).unwrap_or(node.span);
+                self.out.secrets.push(Suspect { span, text: name.to_owned() });
             }
+        }
+        match &node.kind {
+            Kind::Scalar { text, plain } => self.scalar(node, text, *plain, &shape, path),
             Kind::List(items) => match shape.list {
                 Some(list) => self.list(node, items, Some(list), path),
                 None if shape.any => self.list(node, items, None, path),
@@ -159,6 +170,9 @@ impl<'s> Walker<'s> {
     }
 
     fn unfit_scalar(&mut self, node: &Node, text: &str, plain: bool, shape: &Shape<'s>, path: &Path) -> Value {
+        if secret::is_opaque(text) {
+            self.out.secrets.push(Suspect { span: node.span, text: text.to_owned() });
+        }
         if !shape.takes_scalar() || shape.words.is_empty() {
             let mut shown = Problem::new(path.clone(), format!("{} does not fit", subject(path)))
                 .found(if shape.secret { "***" } else { text })
@@ -267,10 +281,17 @@ impl<'s> Walker<'s> {
             schema.is_some_and(|schema| Shape::of(schema, self.schema).secret)
         };
         let may_be_secret = meant.map_or_else(|| known.iter().any(|name| is_secret(name)), is_secret);
-        if may_be_secret || secret::name_may_hold_one(&key.text) {
-            self.out.secrets.push(value.span);
+        if secret::is_opaque(&key.text) {
+            self.out.secrets.push(Suspect { span: key.span, text: key.text.clone() });
         }
-        secret::spans_within(value, &mut self.out.secrets);
+        if may_be_secret || secret::name_may_hold_one(&key.text) {
+            secret::all_within(value, &mut self.out.secrets);
+        } else {
+            // Two slips at once may put a misspelt `key` below a misspelt `platforms`.
+            let mut below = Vec::new();
+            secret::all_within(value, &mut below);
+            self.out.secrets.extend(below.into_iter().filter(|suspect| secret::is_opaque(&suspect.text)));
+        }
         let free = known.iter().copied().filter(|name| entries.iter().all(|(given, _)| given.text != **name));
         let meant = did_you_mean(&key.text, free);
         if key.text == "<<" {

@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 
 use convert::Place;
 use problem::Excerpt;
+use secret::Suspect;
 use tree::{Span, TextProblem};
 
 pub use emit::to_string;
@@ -42,6 +43,8 @@ pub struct Source {
     lines: Vec<String>,
     places: BTreeMap<Path, Place>,
     blamed: Vec<Path>,
+    /// Texts that no problem may repeat.
+    hidden: Vec<String>,
 }
 
 /// Which part of an entry a problem is about.
@@ -99,7 +102,23 @@ impl Source {
     fn at(&self, span: Span, mut problem: Problem) -> Problem {
         problem.line = Some(span.line);
         problem.column = Some(span.column);
-        problem.excerpt = self.lines.get(span.line - 1).map(|text| Excerpt { text: text.clone(), marked: span.length });
+        for text in [&mut problem.message, &mut problem.found] {
+            *text = secret::without_credentials(text);
+            for secret in &self.hidden {
+                *text = text.replace(secret, "***");
+            }
+        }
+        if let Some(hint) = &mut problem.hint {
+            // Hints are mostly our own words, which are no secret even where a header's value is made of them.
+            *hint = secret::without_credentials(hint);
+            for secret in self.hidden.iter().filter(|secret| secret::is_opaque(secret)) {
+                *hint = hint.replace(secret, "***");
+            }
+        }
+        problem.excerpt = self.lines.get(span.line - 1).map(|line| {
+            let blotted = |text: String, secret: &String| text.replace(secret, &"*".repeat(secret.chars().count()));
+            Excerpt { text: self.hidden.iter().fold(line.clone(), blotted), marked: span.length }
+        });
         problem
     }
 }
@@ -125,7 +144,10 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
     let mut source = Source {
         name: source_name.to_owned(),
-        lines: text.split('\n').map(str::to_owned).collect(),
+        lines: text
+            .split('\n')
+            .map(|line| secret::without_secret_comment(&secret::without_credentials(line)))
+            .collect(),
         ..Source::default()
     };
     let schema = schemars::schema_for!(T).to_value();
@@ -139,8 +161,8 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
         return (None, source, problems);
     };
     let outcome = convert::convert(&root, &schema);
-    let hidden = faults.iter().filter_map(|fault| fault.secret);
-    hidden.chain(outcome.secrets.iter().copied()).for_each(|span| mask(&mut source.lines, span));
+    let suspects = faults.iter().flat_map(|fault| &fault.secrets).chain(&outcome.secrets);
+    source.hide(suspects.cloned().collect());
     source.places = outcome.places;
     source.blamed = outcome.blamed;
 
@@ -163,24 +185,40 @@ impl Source {
     fn fault(&self, fault: TextProblem, unread: bool) -> Problem {
         let mut problem = self.at(fault.span, Problem::new(Path::ROOT, fault.message));
         problem.hint = fault.hint;
-        if unread && problem.excerpt.as_ref().is_some_and(|excerpt| secret::line_may_hold_one(&excerpt.text)) {
-            problem.excerpt = None;
+        if unread {
+            let fit = problem.line.and_then(|line| secret::fit_line(&self.lines, line));
+            problem.excerpt = fit.map(|text| Excerpt { text, marked: fault.span.length });
         }
         problem
     }
+
+    /// Keeps what may be a secret out of every problem and every line shown. References (`${NAME}`) are no secret.
+    fn hide(&mut self, suspects: Vec<Suspect>) {
+        /// Shorter ones are in too many words to be taken out of them.
+        const SHORTEST: usize = 4;
+
+        /// No document of this kind has so many; past it, only where they stand is blotted out.
+        const MOST: usize = 5_000;
+
+        for suspect in suspects.into_iter().filter(|suspect| !secret::is_reference(&suspect.text)) {
+            mask(&mut self.lines, suspect.span);
+            let words = suspect
+                .text
+                .split_whitespace()
+                .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+                .filter(|word| word.len() >= SHORTEST);
+            let room = MOST.saturating_sub(self.hidden.len());
+            self.hidden.extend(words.filter(|word| !word.contains("${")).map(str::to_owned).take(room));
+        }
+    }
 }
 
-/// Blots out what stands at a span, character by character, so that the columns after it stay true. References
-/// (`${NAME}`) are no secret.
+/// Blots out what stands at a span, character by character, so that the columns after it stay true.
 fn mask(lines: &mut [String], span: Span) {
     for number in span.line..=span.last_line {
         let Some(line) = lines.get_mut(number - 1) else { return };
         let from = if number == span.line { span.column - 1 } else { 0 };
         let to = if span.last_line > span.line { usize::MAX } else { from + span.length };
-        let inside: String = line.chars().skip(from).take(to - from).collect();
-        if secret::is_reference(inside.trim_matches(['"', '\''])) {
-            return;
-        }
         let blot = |(i, c): (usize, char)| if (from..to).contains(&i) && !c.is_whitespace() { '*' } else { c };
         *line = line.chars().enumerate().map(blot).collect();
     }

@@ -72,11 +72,6 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
-
-    /// Shows the place without its line: that holds something which must not be shown.
-    pub fn hide_excerpt(&mut self) {
-        self.excerpt = None;
-    }
 }
 
 /// Everything wrong with one document; never empty.

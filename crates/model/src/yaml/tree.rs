@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span as RawSpan};
 
-use super::secret;
+use super::secret::{self, Suspect};
 
 /// Longest text accepted, in bytes.
 pub(super) const MAX_BYTES: usize = 4 << 20;
@@ -80,8 +80,8 @@ pub(super) struct TextProblem {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) hint: Option<String>,
-    /// Where a value stands that must not be shown.
-    pub(super) secret: Option<Span>,
+    /// What must not be shown.
+    pub(super) secrets: Vec<Suspect>,
 }
 
 /// The tree of a text, and what is wrong with it that does not keep it from being read (duplicate keys). `None` and
@@ -118,7 +118,7 @@ struct Builder {
 type Step<T> = Result<T, Box<TextProblem>>;
 
 fn refuse<T>(span: Span, message: impl Into<String>, hint: Option<&str>) -> Step<T> {
-    Err(Box::new(TextProblem { span, message: message.into(), hint: hint.map(str::to_owned), secret: None }))
+    Err(Box::new(TextProblem { span, message: message.into(), hint: hint.map(str::to_owned), secrets: Vec::new() }))
 }
 
 impl Builder {
@@ -244,7 +244,7 @@ impl Builder {
                             key.text, first.line, first.column
                         ),
                         hint: Some("keep one of the two".to_owned()),
-                        secret: secret::name_may_hold_one(&key.text).then_some(node.span),
+                        secrets: secret::of_dropped(&key.text, &node),
                     }),
                 },
             },
@@ -280,8 +280,8 @@ fn syntax(text: &str, error: &ScanError) -> TextProblem {
             span: Span { column: tab + 1, ..span },
             message: "a tab in the indentation, which YAML does not allow".to_owned(),
             hint: Some("indent with spaces".to_owned()),
-            secret: None,
+            secrets: Vec::new(),
         };
     }
-    TextProblem { span, message: format!("not YAML: {}", error.info()), hint: None, secret: None }
+    TextProblem { span, message: format!("not YAML: {}", error.info()), hint: None, secrets: Vec::new() }
 }

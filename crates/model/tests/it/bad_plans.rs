@@ -181,7 +181,7 @@ fn a_field_of_a_later_version() {
 fn a_key_of_a_platform_that_is_not_there_yet() {
     assert_snapshot!(refused(with("    url:", "    telemetry: {prometheus: x}\n    url:")), @r#"
     plan.yaml:7:5: unknown key `telemetry` in `platforms.a`
-      7 |     telemetry: *prometheus: x}
+      7 |     telemetry: {prometheus: *}
         |     ^^^^^^^^^
       expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `request_timeout`, `declares`
 
@@ -380,6 +380,8 @@ fn a_reference_where_none_is_replaced() {
 fn credentials_in_the_url() {
     assert_snapshot!(refused(with("http://127.0.0.1:8000", "http://me:hunter2@h")), @r#"
     plan.yaml:7:10: the URL holds credentials
+      7 |     url: http://**********@h
+        |          ^^^^^^^^^^^^^^^^^^^
       found: ***
       expected: an address such as `http://127.0.0.1:8000` or `https://api.example.com/v1`
       hint: take them out and give the key as `key: ${NAME}`

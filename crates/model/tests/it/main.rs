@@ -5,4 +5,6 @@ mod documents;
 mod good_plans;
 mod random;
 mod schemas;
+mod secrecy;
 mod yaml_laws;
+mod yaml_reader;

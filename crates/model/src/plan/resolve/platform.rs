@@ -106,7 +106,7 @@ impl Resolver<'_> {
                 .found(if bad.secret { "***" } else { text })
                 .expected("an address such as `http://127.0.0.1:8000` or `https://api.example.com/v1`");
             problem.hint = bad.hint;
-            self.add_hiding(problem, bad.secret);
+            self.add(problem);
         }
     }
 
@@ -248,15 +248,6 @@ impl Resolver<'_> {
             declares.insert(name.to_owned(), text.clone());
         }
         declares
-    }
-
-    /// Adds a problem, without its line of the text if that must not be shown.
-    fn add_hiding(&mut self, problem: Problem, hide: bool) {
-        let before = self.problems.len();
-        self.add(problem);
-        if hide {
-            self.problems[before..].iter_mut().for_each(Problem::hide_excerpt);
-        }
     }
 }
 
