@@ -15,6 +15,8 @@ pub(crate) struct Flight {
     pub(crate) dispatched: Nanos,
     pub(crate) phase: Phase,
     pub(crate) reused: bool,
+    /// A kept connection was tried first and was closed already.
+    pub(crate) stale: bool,
     pub(crate) bytes_sent: u64,
     pub(crate) target_input: kneepoint_model::Tokens,
     pub(crate) local_input: Option<kneepoint_model::Tokens>,
@@ -46,6 +48,7 @@ impl Flight {
             dispatched: times.dispatched,
             phase: times.phase,
             reused: false,
+            stale: false,
             bytes_sent: bytes_sent as u64,
             target_input: prompt.target_input,
             local_input: prompt.local_input,
@@ -70,7 +73,8 @@ impl Flight {
         let connection = if self.reused {
             Connection { reused: true, ..Connection::default() }
         } else {
-            Connection { reused: false, started: milestones.started, tcp: milestones.tcp, tls: milestones.tls }
+            let stale = self.stale;
+            Connection { reused: false, stale, started: milestones.started, tcp: milestones.tcp, tls: milestones.tls }
         };
         let record = Record {
             point,

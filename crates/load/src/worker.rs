@@ -283,20 +283,31 @@ impl<'a> Worker<'a> {
     }
 
     fn connect(&mut self) -> Result<usize, TransportFailure> {
-        let clock = self.clock;
-        let mut transport = Transport::connect(&self.task.endpoint, || clock.now())?;
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.links.push(None);
             self.links.len() - 1
         });
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if let Err(error) = self.poll.registry().register(transport.socket(), Token(place), interest) {
-            self.vacant.push(place);
-            return Err(kneepoint_wire::transport::connect_failure(&error));
-        }
-        let idle_since = clock.now();
+        let transport = match self.open_transport(place) {
+            Ok(transport) => transport,
+            Err(failure) => {
+                self.vacant.push(place);
+                return Err(failure);
+            }
+        };
+        let idle_since = self.clock.now();
         self.links[place] = Some(Link { transport, flight: None, slot_failures: 0, generation: 0, idle_since });
         Ok(place)
+    }
+
+    /// Begins a connection whose events carry `place`.
+    fn open_transport(&self, place: usize) -> Result<Transport, TransportFailure> {
+        let clock = self.clock;
+        let mut transport = Transport::connect(&self.task.endpoint, || clock.now())?;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        match self.poll.registry().register(transport.socket(), Token(place), interest) {
+            Ok(()) => Ok(transport),
+            Err(error) => Err(kneepoint_wire::transport::connect_failure(&error)),
+        }
     }
 
     /// Ends what has run out of time: requests, and answers whose framing never completed.
@@ -397,6 +408,9 @@ impl<'a> Worker<'a> {
             }
             return;
         }
+        if !matches!(result, Ok(Condition::Alive)) && is_stale(link) {
+            return self.send_afresh(place);
+        }
         match result {
             Ok(Condition::Alive) => self.after_bytes(place, step),
             Ok(Condition::Closed(at)) => {
@@ -415,6 +429,27 @@ impl<'a> Worker<'a> {
                 }
                 self.end_flight(place, if is_whole { End::Answered } else { End::Broken(failure, at) }, false);
             }
+        }
+    }
+
+    /// Sends the request of a stale connection once more, on a new one in the same place.
+    fn send_afresh(&mut self, place: usize) {
+        let Some(link) = self.links[place].as_mut() else { return };
+        let clock = self.clock;
+        let request = link.transport.take_request();
+        let _ = self.poll.registry().deregister(link.transport.socket());
+        let opened = self.open_transport(place).and_then(|mut transport| {
+            transport.send(&request, || clock.now())?;
+            Ok(transport)
+        });
+        let Some(link) = self.links[place].as_mut() else { return };
+        if let Some(flight) = &mut link.flight {
+            flight.reused = false;
+            flight.stale = true;
+        }
+        match opened {
+            Ok(transport) => link.transport = transport,
+            Err(failure) => self.end_flight(place, End::Broken(failure, clock.now()), false),
         }
     }
 
@@ -512,6 +547,13 @@ impl<'a> Worker<'a> {
         let window_end = self.task.window_end();
         arrivals.iter().filter(|(_, at)| self.task.is_measured(*at) && *at < window_end).count() as u64
     }
+}
+
+/// `true` if a kept connection broke before a byte of its answer: the server had closed it, perhaps while the request was
+/// under way. HTTP lets a client send such a request again (RFC 9112, section 9.3.1), and a healthy server would
+/// otherwise look faulty; on a new connection the same end is a failure.
+fn is_stale(link: &Link) -> bool {
+    link.flight.as_ref().is_some_and(|flight| flight.reused && flight.exchange.point() == FailurePoint::Wait)
 }
 
 /// When a closed-loop slot may send again: at once after an answer, after a pause after a failure.

@@ -90,6 +90,10 @@ pub enum Phase {
 pub struct Connection {
     /// `true` if a kept-alive connection was used again.
     pub reused: bool,
+    /// `true` if a kept connection was tried first and turned out to have been closed by the server before a byte of
+    /// the answer; the request was then sent again on this new one. Latency still counts from the same intention.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
     /// When the TCP connection was asked for; only on a new one.
     #[serde(rename = "started_ns", default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Nanos>,

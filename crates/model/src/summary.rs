@@ -232,6 +232,9 @@ pub struct RequestCounts {
     pub warm_up: u64,
     /// Sent on a new connection.
     pub new_connections: u64,
+    /// Of those, sent after a kept connection turned out to have been closed by the server.
+    #[serde(default)]
+    pub stale_connections: u64,
 }
 
 /// A distribution over successful requests. All values are `null` where `n` is 0.

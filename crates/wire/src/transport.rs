@@ -184,6 +184,12 @@ impl Transport {
         if self.state == State::Open { self.write(&now) } else { Ok(()) }
     }
 
+    /// Gives the current request back, for another connection to send.
+    pub fn take_request(&mut self) -> Vec<u8> {
+        self.out_taken = 0;
+        std::mem::take(&mut self.out)
+    }
+
     /// Moves what can be moved. `sink` gets every piece of plain text with the instant at which its read returned.
     ///
     /// `read_closed` is the poll's word that the peer has shut down its side: without it a read that did not fill the

@@ -184,6 +184,7 @@ impl Accumulator {
         self.evidence.oddities += u64::from(record.oddities);
         counts.sent += u64::from(record.sent.is_some());
         counts.late += u64::from(record.dispatched.saturating_sub(record.intended) > limits::LATE);
+        counts.stale_connections += u64::from(record.connection.stale);
         counts.new_connections +=
             u64::from(record.sent.is_some() && !record.connection.reused && record.connection.started.is_some());
         match &record.outcome {

@@ -161,3 +161,20 @@ fn the_second_stop_cuts() {
     assert!(trial.records.iter().all(|record| record.outcome == Outcome::Cut));
     assert!(trial.measured.points[0].ended < Nanos::from_secs(10), "at once, not after the drain");
 }
+
+#[test]
+fn a_server_that_closes_kept_connections_unannounced_does_not_look_faulty() {
+    // What llama.cpp does after a stream: the answer says keep-alive, and the close follows.
+    let server = scripted::serve(|stream| {
+        scripted::stream_of(stream, &["a"], Some(1));
+        false
+    });
+    let load = "{concurrency: {sweep: [2], for: 500ms, warm_up: 0s, min_samples: 1, drain: 1s}}";
+    let trial = trial::run(&plan(server.address, "keep-alive", load)).expect("runs");
+    assert!(trial.records.len() > 20);
+    for record in &trial.records {
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        assert!(record.sent >= record.connection.tcp && record.intended <= record.dispatched);
+    }
+    assert!(trial.records.iter().any(|record| record.connection.stale), "the race was met, and is on record");
+}
