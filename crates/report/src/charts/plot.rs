@@ -224,9 +224,9 @@ fn rule(out: &mut String, name: &str, at: Option<f64>) {
     let Some(at) = at else { return };
     let _ = write!(
         out,
-        r##"<line x1="{LEFT}" x2="{}" y1="{at:.1}" y2="{at:.1}" stroke="#8b1a1a" stroke-dasharray="2 4"/><text x="{}" y="{:.1}" text-anchor="end" fill="#8b1a1a">{}</text>"##,
+        r##"<line x1="{LEFT}" x2="{}" y1="{at:.1}" y2="{at:.1}" stroke="#8b1a1a" stroke-dasharray="2 4"/><text x="{}" y="{:.1}" fill="#8b1a1a" stroke="#ffffff" stroke-width="3" paint-order="stroke">{}</text>"##,
         WIDTH - RIGHT,
-        WIDTH - RIGHT - 4.0,
+        LEFT + 6.0,
         at - 5.0,
         escape(name)
     );
