@@ -250,12 +250,11 @@ fn sweep<T: std::str::FromStr>(text: &str, path: &Path, problems: &mut Vec<Probl
     }
     let mut levels = Vec::new();
     for part in text.split(',') {
-        match part.trim().parse() {
-            Ok(level) => levels.push(level),
-            Err(_) => {
-                let problem = Problem::new(path.clone(), format!("`{part}` is no level")).found(text);
-                problems.push(problem.expected("numbers such as `1,2,4`, or a range such as `1..8`"));
-            }
+        if let Ok(level) = part.trim().parse() {
+            levels.push(level);
+        } else {
+            let problem = Problem::new(path.clone(), format!("`{part}` is no level")).found(text);
+            problems.push(problem.expected("numbers such as `1,2,4`, or a range such as `1..8`"));
         }
     }
     Sweep::List(levels)
