@@ -155,11 +155,11 @@ impl Plot {
             bottom + 42.0,
             escape(&self.x_label)
         );
-        for (name, value) in &self.rules {
-            rule(&mut out, name, y.place(*value));
-        }
         for line in &self.lines {
             draw(&mut out, line, &x, &y);
+        }
+        for (name, value) in &self.rules {
+            rule(&mut out, name, y.place(*value));
         }
         if !self.note.is_empty() {
             let _ =
