@@ -8,6 +8,10 @@ import json
 from capture import CaptureError
 
 
+class BrokenOff(CaptureError):
+    """The stream ends inside a message."""
+
+
 class Cursor:
     """A place in a stream, for reading HTTP from it."""
 
@@ -23,15 +27,15 @@ class Cursor:
         """The bytes up to `mark`, which is passed over."""
         end = self.stream.data.find(mark, self.at)
         if end < 0:
-            raise CaptureError(f"the stream ends before {mark!r}")
+            raise BrokenOff(f"the stream ends before {mark!r}")
         text = bytes(self.stream.data[self.at : end])
         self.at = end + len(mark)
         return text
 
     def take(self, n):
-        """The offsets of the next n bytes."""
+        """Where the next n bytes begin and end."""
         if self.at + n > len(self.stream.data):
-            raise CaptureError("the stream ends inside a body")
+            raise BrokenOff("the stream ends inside a body")
         self.at += n
         return self.at - n, self.at
 
@@ -71,9 +75,11 @@ def read_head(cursor):
     return lines[0], headers
 
 
-def read_body(cursor, headers, without_length):
-    """The body that follows a head. `without_length`: "empty", or "close" where it lasts until the sender closes."""
-    body = Body(cursor.stream)
+def read_body(cursor, headers, body, without_length):
+    """Fills the body that follows a head; one that breaks off keeps what came of it.
+
+    `without_length`: "empty", or "close" where it lasts until the sender closes.
+    """
     if "chunked" in headers.get("transfer-encoding", "").lower():
         while size := int(cursor.until(b"\r\n").split(b";")[0], 16):
             body.add(*cursor.take(size))
@@ -88,7 +94,6 @@ def read_body(cursor, headers, without_length):
     else:
         body.add(*cursor.take(len(cursor.stream.data) - cursor.at))
         body.complete_at = cursor.stream.closed_at
-    return body
 
 
 class Exchange:
@@ -126,7 +131,9 @@ def exchanges(connection):
         exchange, start = Exchange(), cursor.at
         line, headers = read_head(cursor)
         exchange.method, exchange.path = line.split(" ")[:2]
-        exchange.request = bytes(read_body(cursor, headers, "empty").data)
+        body = Body(cursor.stream)
+        read_body(cursor, headers, body, "empty")
+        exchange.request = bytes(body.data)
         exchange.sent = cursor.stream.instant(start)
         exchange.bytes_sent = cursor.at - start
         exchange.reused = bool(found)
@@ -142,17 +149,23 @@ def exchanges(connection):
 
 
 def read_answer(cursor):
+    """The answer at the cursor. If its framing breaks off, `closed` is None: a client may leave after the end marker."""
     start = cursor.at
     while True:
         line, headers = read_head(cursor)
         status = int(line.split(" ")[1])
         if status >= 200:
             break
-    body = read_body(cursor, headers, "empty" if status in (204, 304) else "close")
+    body = Body(cursor.stream)
+    try:
+        read_body(cursor, headers, body, "empty" if status in (204, 304) else "close")
+    except BrokenOff:
+        cursor.at = len(cursor.stream.data)
     if "text/event-stream" in headers.get("content-type", ""):
         tokens = stream_tokens(body)
     else:
-        tokens = [body.complete_at] if status == 200 and bears_tokens(body.data) else []
+        whole = status == 200 and body.complete_at is not None
+        tokens = [body.complete_at] if whole and bears_tokens(body.data) else []
     first_byte = cursor.stream.instant(start)
     return Answer(status, first_byte, body.complete_at, cursor.at - start, tokens)
 
