@@ -29,7 +29,7 @@ pub(crate) struct CheckArgs {
     offline: bool,
 }
 
-pub(crate) fn run(args: &CheckArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     let plan = plan_source::from_file(&args.plan)?;
     let source = kneepoint_workload::source(&plan).map_err(Failed::usage)?;
     let points = plan.points();
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &CheckArgs, output: &Output) -> Result<Ended> {
         }
         report["platforms"][&platform.name] = entry;
     }
-    output.data(&if output.json { format!("{report:#}") } else { text })?;
+    Output::data(&if output.json { format!("{report:#}") } else { text })?;
     match failed {
         Some(error) => Err(Failed::unreachable(error)),
         None => Ok(Ended::Fine),

@@ -14,9 +14,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<Ended> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Cli::command(), "kneepoint", &mut text);
-    output.data(&String::from_utf8_lossy(&text))?;
+    Output::data(&String::from_utf8_lossy(&text))?;
     Ok(Ended::Fine)
 }

@@ -23,7 +23,7 @@ pub(crate) struct DemoArgs {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &DemoArgs, output: Output) -> Result<Ended> {
     let directory = crate::run::directory(args.out.as_deref(), "demo")?;
     let mut platforms = Vec::with_capacity(PROFILES.len());
     for name in PROFILES {

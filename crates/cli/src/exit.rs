@@ -50,7 +50,7 @@ impl Failed {
 }
 
 /// Tells the error, if there is one, and gives the exit code.
-pub(crate) fn finish(result: Result<Ended>, output: &Output) -> ExitCode {
+pub(crate) fn finish(result: Result<Ended>, output: Output) -> ExitCode {
     match result {
         Ok(Ended::Fine) => ExitCode::SUCCESS,
         Ok(Ended::SloMissed) => ExitCode::from(1),

@@ -19,9 +19,9 @@ pub(crate) struct InitArgs {
     file: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &InitArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &InitArgs, output: Output) -> Result<Ended> {
     let Some(path) = &args.file else {
-        output.data(PLAN)?;
+        Output::data(PLAN)?;
         return Ok(Ended::Fine);
     };
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {

@@ -65,14 +65,14 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = output::Output::new(&cli.output, &settings::Settings::from_environment());
     let result = match cli.verb {
-        Verb::Demo(args) => demo::run(&args, &output),
-        Verb::Init(args) => init::run(&args, &output),
-        Verb::Check(args) => check::run(&args, &output),
-        Verb::Run(args) => run::run(&args, &output),
-        Verb::Report(args) => report::run(&args, &output),
-        Verb::Sim(args) => sim::run(&args, &output),
-        Verb::Schema(args) => schema::run(&args, &output),
-        Verb::Completions(args) => completions::run(&args, &output),
+        Verb::Demo(args) => demo::run(&args, output),
+        Verb::Init(args) => init::run(&args, output),
+        Verb::Check(args) => check::run(&args, output),
+        Verb::Run(args) => run::run(&args, output),
+        Verb::Report(args) => report::run(&args, output),
+        Verb::Sim(args) => sim::run(&args, output),
+        Verb::Schema(args) => schema::run(&args),
+        Verb::Completions(args) => completions::run(&args),
     };
-    exit::finish(result, &output)
+    exit::finish(result, output)
 }

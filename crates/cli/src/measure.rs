@@ -34,7 +34,7 @@ pub(crate) struct Left {
 }
 
 /// Runs the plan and completes the bundle.
-pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: &Output) -> Result<Left> {
+pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> Result<Left> {
     let source = kneepoint_workload::source(plan).map_err(Failed::usage)?;
     let source: Arc<dyn RequestSource> = Arc::new(source);
     let stop = Arc::new(StopSignal::default());
@@ -90,7 +90,7 @@ fn probe_failed(error: RunError) -> Failed {
 }
 
 /// Makes summary and reports of a measured bundle and seals it.
-fn complete(plan: &Plan, directory: &Path, output: &Output) -> Result<Left> {
+fn complete(plan: &Plan, directory: &Path, output: Output) -> Result<Left> {
     let bundle = Bundle::open(directory).map_err(Failed::measurement)?;
     let summary = summary_of(plan, &bundle)?;
     let mut text = serde_json::to_vec_pretty(&summary).map_err(Failed::measurement)?;
@@ -128,7 +128,7 @@ pub(crate) fn summary_of(plan: &Plan, bundle: &Bundle) -> Result<Summary> {
 }
 
 /// Writes `report.html`, `report.md` and its charts into `directory`.
-pub(crate) fn write_reports(directory: &Path, runs: &[Run<'_>], output: &Output) -> Result<()> {
+pub(crate) fn write_reports(directory: &Path, runs: &[Run<'_>], output: Output) -> Result<()> {
     let html = kneepoint_report::html(runs, output.language);
     kneepoint_store::write(directory, bundle::REPORT_HTML, html.as_bytes()).map_err(Failed::measurement)?;
     let markdown = kneepoint_report::markdown(runs, output.language);
@@ -148,11 +148,11 @@ pub(crate) fn write_reports(directory: &Path, runs: &[Run<'_>], output: &Output)
 }
 
 /// Prints the result and says how the command ended.
-pub(crate) fn tell(left: &Left, require_slo: bool, output: &Output) -> Result<Ended> {
+pub(crate) fn tell(left: &Left, require_slo: bool, output: Output) -> Result<Ended> {
     if output.json {
-        output.data(&serde_json::to_string_pretty(&left.summary).map_err(Failed::measurement)?)?;
+        Output::data(&serde_json::to_string_pretty(&left.summary).map_err(Failed::measurement)?)?;
     } else {
-        output.data(&kneepoint_report::text_table(&left.summary, output.language))?;
+        Output::data(&kneepoint_report::text_table(&left.summary, output.language))?;
     }
     output.say(&format!("report: {}", left.report.display()));
     Ok(verdict(left, require_slo))

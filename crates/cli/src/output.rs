@@ -27,6 +27,7 @@ fn language(text: &str) -> Result<Language, String> {
 
 /// How this command speaks.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about one terminal")]
 pub(crate) struct Output {
     pub(crate) language: Language,
     pub(crate) json: bool,
@@ -50,8 +51,8 @@ impl Output {
         }
     }
 
-    /// Prints data. A reader that went away (`| head`) is no error.
-    pub(crate) fn data(&self, text: &str) -> Result<(), Failed> {
+    /// Prints data, whatever the flags say. A reader that went away (`| head`) is no error.
+    pub(crate) fn data(text: &str) -> Result<(), Failed> {
         let mut out = io::stdout().lock();
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         match write!(out, "{text}{newline}").and_then(|()| out.flush()) {
@@ -61,14 +62,14 @@ impl Output {
     }
 
     /// Tells something that is not data.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn say(self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr().lock(), "{text}");
         }
     }
 
     /// Tells an error and what to do about it.
-    pub(crate) fn error(&self, text: &str, hint: Option<&str>) {
+    pub(crate) fn error(self, text: &str, hint: Option<&str>) {
         let (red, cyan, plain) = if self.color { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut err = io::stderr().lock();
         let _ = writeln!(err, "{red}error:{plain} {text}");

@@ -34,8 +34,11 @@ fn read(path: &Path) -> anyhow::Result<String> {
 
 /// The folder a plan's relative paths count from.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    absolute(parent)
+}
+
+/// As an absolute path where the system can tell: a plan is kept in bundles, and read from elsewhere later.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

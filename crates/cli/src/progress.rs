@@ -15,7 +15,7 @@ const LINE_EVERY: Nanos = Nanos::from_secs(15);
 
 /// Shows the progress of one run.
 pub(crate) struct Display<'a> {
-    output: &'a Output,
+    output: Output,
     plan: &'a Plan,
     points: Vec<Point>,
     bar: Option<ProgressBar>,
@@ -24,7 +24,7 @@ pub(crate) struct Display<'a> {
 }
 
 impl<'a> Display<'a> {
-    pub(crate) fn new(output: &'a Output, plan: &'a Plan) -> Self {
+    pub(crate) fn new(output: Output, plan: &'a Plan) -> Self {
         let points = plan.points();
         let bar = (output.terminal && !output.quiet).then(|| {
             let total = points.iter().map(|point| millis(expected(point))).sum();

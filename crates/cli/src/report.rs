@@ -29,7 +29,7 @@ pub(crate) struct ReportArgs {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Ended> {
     let directory = match (&args.out, args.bundles.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [only]) => only.clone(),
@@ -62,17 +62,17 @@ fn view<'a>(bundle: &'a Bundle, summary: &'a Summary) -> Run<'a> {
     Run { summary, manifest: &bundle.manifest, environment: &bundle.environment, plan_yaml: &bundle.plan_yaml }
 }
 
-fn tell(opened: &[(Bundle, Summary)], output: &Output) -> Result<()> {
+fn tell(opened: &[(Bundle, Summary)], output: Output) -> Result<()> {
     if output.json {
         let summaries: Vec<&Summary> = opened.iter().map(|(_, summary)| summary).collect();
         let text = match summaries.as_slice() {
             [only] => serde_json::to_string_pretty(only),
             several => serde_json::to_string_pretty(several),
         };
-        return output.data(&text.map_err(Failed::measurement)?);
+        return Output::data(&text.map_err(Failed::measurement)?);
     }
     for (_, summary) in opened {
-        output.data(&kneepoint_report::text_table(summary, output.language))?;
+        Output::data(&kneepoint_report::text_table(summary, output.language))?;
     }
     Ok(())
 }

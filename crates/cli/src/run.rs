@@ -40,7 +40,7 @@ pub(crate) struct RunArgs {
     workers: Option<u16>,
 }
 
-pub(crate) fn run(args: &RunArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
     let plan = plan(args)?;
     if let Some(path) = &args.save_plan {
         save(path, &plan)?;
@@ -67,7 +67,8 @@ fn plan(args: &RunArgs) -> Result<Plan> {
 }
 
 fn from_flags(flags: &PlanFlags) -> Result<Plan> {
-    let context = ResolveContext { base_dir: Path::new("."), env: &settings::variable };
+    let folder = plan_source::absolute(Path::new("."));
+    let context = ResolveContext { base_dir: &folder, env: &settings::variable };
     flags.resolve(&context).map_err(Failed::usage)
 }
 

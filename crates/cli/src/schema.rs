@@ -22,12 +22,12 @@ enum Of {
     Profile,
 }
 
-pub(crate) fn run(args: &SchemaArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &SchemaArgs) -> Result<Ended> {
     let schema = match args.of {
         Of::Plan => kneepoint_model::plan::plan_schema(),
         Of::Summary => kneepoint_model::summary::summary_schema(),
         Of::Profile => kneepoint_sim::profile::schema(),
     };
-    output.data(&format!("{schema:#}"))?;
+    Output::data(&format!("{schema:#}"))?;
     Ok(Ended::Fine)
 }

@@ -36,9 +36,9 @@ pub(crate) struct SimArgs {
     list: bool,
 }
 
-pub(crate) fn run(args: &SimArgs, output: &Output) -> Result<Ended> {
+pub(crate) fn run(args: &SimArgs, output: Output) -> Result<Ended> {
     if args.list {
-        output.data(&names("\n"))?;
+        Output::data(&names("\n"))?;
         return Ok(Ended::Fine);
     }
     let profile = load(&args.profile)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SimArgs, output: &Output) -> Result<Ended> {
         .map_err(|error| Failed::usage(error).hint("`--port 0` takes any free port"))?;
     let stop = Arc::new(StopSignal::default());
     signals::listen(&stop, |_| {}).map_err(Failed::measurement)?;
-    output.data(&format!("http://{}", running.address()))?;
+    Output::data(&format!("http://{}", running.address()))?;
     output.say("simulated platform; Ctrl-C ends it");
     while stop.asked() == Stop::No {
         std::thread::sleep(Duration::from_millis(50));

@@ -196,8 +196,11 @@ impl Accumulator {
                 if example.is_empty() {
                     example.clone_from(&failure.detail);
                 }
+                let side = side_name(failure.side).to_owned();
+                let by_side = counts.failed_by_kind_and_side.entry(code.clone()).or_default();
+                *by_side.entry(side.clone()).or_default() += 1;
                 *counts.failed.entry(code).or_default() += 1;
-                *counts.failed_by_side.entry(side_name(failure.side).to_owned()).or_default() += 1;
+                *counts.failed_by_side.entry(side).or_default() += 1;
             }
         }
     }

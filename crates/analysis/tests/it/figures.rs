@@ -125,6 +125,7 @@ fn connections_are_timed_where_they_are_new() {
     let run = Run::clean().every(2, |record| {
         let start = record.dispatched;
         record.connection = kneepoint_model::record::Connection {
+            stale: false,
             reused: false,
             started: Some(start),
             tcp: Some(Nanos(start.0 + 2 * MS)),

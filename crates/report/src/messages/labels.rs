@@ -72,6 +72,7 @@ catalogue! {
         LateCount: "Late", "迟发";
         WarmUp: "Warm-up", "预热";
         NewConnections: "New connections", "新建连接";
+        StaleConnections: "Stale connections", "失效连接";
         Window: "Window, s", "窗口，s";
         Slo: "SLO", "SLO";
         Good: "Good", "达标";

@@ -15,12 +15,14 @@ pub(crate) fn outcomes(comparison: &Comparison<'_>, language: Language) -> Table
     let mut table = Table::new("outcomes", Label::OutcomesTable.text(language));
     point_columns(&mut table, comparison, language);
     table.numbers(&[Label::Scheduled, Label::Sent, Label::Succeeded, Label::Failed, Label::CutCount], language);
-    table.numbers(&[Label::Unsent, Label::LateCount, Label::NewConnections, Label::StreamedShare], language);
+    table.numbers(&[Label::Unsent, Label::LateCount, Label::NewConnections, Label::StaleConnections], language);
+    table.numbers(&[Label::StreamedShare], language);
     table.numbers(&[Label::WarmUp], language);
     for (curve, point) in comparison.points() {
         let r = &point.requests;
         let failed = r.failed.values().sum();
-        let counts = [r.scheduled, r.sent, r.ok, failed, r.cut, r.unsent, r.late, r.new_connections];
+        let counts =
+            [r.scheduled, r.sent, r.ok, failed, r.cut, r.unsent, r.late, r.new_connections, r.stale_connections];
         let mut rest: Vec<Cell> = counts.into_iter().map(|n| Cell::number(format::count(n))).collect();
         rest.push(table.number_or(point.streamed_share, format::percent, Sentence::NoteNoSamples, language));
         rest.push(Cell::number(format::count(r.warm_up)));

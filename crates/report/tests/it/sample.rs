@@ -182,6 +182,7 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         ok,
         warm_up: rate as u64 * 8,
         new_connections: 3,
+        stale_connections: 1,
         ..RequestCounts::default()
     };
     let mut reasons = Vec::new();

@@ -1,3 +1,5 @@
+//! Heads, framing and what the parser refuses.
+
 use super::*;
 
 /// The parts of a response given in pieces: `Head 200`, body pieces joined, `End`, and whether it can be used again.
