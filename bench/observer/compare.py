@@ -157,6 +157,7 @@ def one(arguments):
         "figures": {name: describe(by_figure[name]) for name in figures},
         "sent": describe(by_figure["sent"]),
         "spacing": spacing(pairs),
+        "cpu_pressure": arguments.cpu_pressure,
         "limits": {"median_abs_ns": MEDIAN_LIMIT, "p99_abs_ns": P99_LIMIT},
         "differences_ns": {name: by_figure[name] for name in figures},
     }
@@ -193,7 +194,8 @@ def summary(arguments):
             print(
                 f"{result['label']}: {result['measured']} requests, {result['not_complete']} not complete, one every "
                 f"{even['mean_ns'] / 1e6:.3f} ms, coefficient of variation {even['cv']:.5f}, "
-                f"furthest off {even['max_off_ns'] / 1e6:.3f} ms"
+                f"furthest off {even['max_off_ns'] / 1e6:.3f} ms; "
+                f"processors wanted in vain: {'?' if result['cpu_pressure'] is None else format(result['cpu_pressure'], '.1%')}"
             )
     print(f"\nlimits: median < {MEDIAN_LIMIT / 1e6} ms, p99 < {P99_LIMIT / 1e6} ms: {'met' if agree else 'MISSED'}")
     return 0 if agree else 1
@@ -212,6 +214,7 @@ def main():
     for name in ("--capture", "--bundle", "--label", "--json"):
         verb.add_argument(name, required=True)
     verb.add_argument("--port", required=True, type=int)
+    verb.add_argument("--cpu-pressure", type=float, help="share of the run in which something waited for a processor")
     verb.set_defaults(run=one)
     verb = verbs.add_parser("summary")
     verb.add_argument("results", nargs="+")
