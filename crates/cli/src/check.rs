@@ -7,6 +7,7 @@ use kneepoint_load::clock::Clock;
 use kneepoint_load::probe::{self, ProbeError, Probed};
 use kneepoint_model::plan::{LengthControl, Platform, Point};
 use kneepoint_model::{Nanos, Plan, RequestSource};
+use kneepoint_report::Console;
 use kneepoint_wire::request::RequestTemplate;
 use serde_json::{Value, json};
 
@@ -37,12 +38,13 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     let mut report = json!({
         "plan": plan.name, "points": points.len(), "expected_s": seconds, "platforms": {},
     });
-    let mut text = format!(
-        "{}: {} points, {} platforms, at least {seconds:.0} s\n",
-        args.plan.display(),
-        points.len(),
-        plan.platforms.len()
-    );
+    let values = [
+        ("plan", &*args.plan.display().to_string()),
+        ("points", &points.len().to_string()),
+        ("platforms", &plan.platforms.len().to_string()),
+        ("seconds", &format!("{seconds:.0}")),
+    ];
+    let mut text = output.text(Console::CheckPlan, &values) + "\n";
     let mut failed = None;
     let clock = Clock::start();
     for (index, platform) in plan.platforms.iter().enumerate() {
@@ -51,15 +53,16 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
         let _ = write!(text, "\n{} ({})\n{}\n", platform.name, platform.dialect.name(), indent(&request));
         let mut entry = json!({ "request": request });
         if !args.offline {
-            output.say(&format!("probing {}", platform.name));
+            output.tell(Console::Probing, &[("platform", &platform.name)]);
             match probe::probe(&plan, platform, &prompt, clock) {
                 Ok(probed) => {
-                    text.push_str(&verdict(platform, &probed));
+                    text.push_str(&verdict(&plan, platform, &probed, output));
                     entry["probe"] = facts(&probed);
                 }
                 Err(error) => {
-                    let _ = writeln!(text, "  FAILED: {:#}", anyhow::Error::from(wrap(&error)));
-                    entry["error"] = json!(format!("{:#}", anyhow::Error::from(wrap(&error))));
+                    let whole = whole(&error);
+                    let _ = writeln!(text, "  {}", output.text(Console::CheckFailed, &[("error", &whole)]));
+                    entry["error"] = json!(whole);
                     failed.get_or_insert(error);
                 }
             }
@@ -73,15 +76,15 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     }
 }
 
-/// The error's whole chain as one message: a probe's error is shown for each platform and returned for the first.
-fn wrap(error: &ProbeError) -> std::io::Error {
+/// The error with all its causes as one message.
+fn whole(error: &ProbeError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
         let _ = write!(text, ": {next}");
         cause = next.source();
     }
-    std::io::Error::other(text)
+    text
 }
 
 fn first_point(points: &[Point], platform: usize) -> usize {
@@ -103,42 +106,46 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn verdict(platform: &Platform, probed: &Probed) -> String {
+/// The verdict of one probe, a row a question.
+fn verdict(plan: &Plan, platform: &Platform, probed: &Probed, output: Output) -> String {
     let seen = &probed.environment.observed;
     let answer = &probed.answer;
-    let number = |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
+    let say = |message| output.text(message, &[]);
+    let number = |value: Option<u64>| value.map_or_else(|| say(Console::NotTold), |n| n.to_string());
     let millis = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1} ms"));
     let streams = match answer.events {
-        0 => "no visible output".to_owned(),
-        1 => "one piece: it does not stream, or the answer is too short to tell".to_owned(),
-        n => format!("yes, {n} events"),
+        _ if !plan.workloads[0].stream => say(Console::StreamNotAsked),
+        0 => say(Console::StreamsNothing),
+        1 => say(Console::StreamsOnePiece),
+        n => output.text(Console::StreamsYes, &[("events", &n.to_string())]),
     };
+    let (connect, addresses) = (millis(seen.tcp_connect_ms), seen.addresses.join(", "));
+    let (ttft, e2e) = (millis(answer.ttft_ms), millis(answer.e2e_ms));
+    let counted = number(answer.input_tokens);
+    let wanted = plan.workloads[0].input.to_string();
     let length = serde_json::to_value(seen.length_control).ok().and_then(|v| v.as_str().map(str::to_owned));
-    let mut text = String::new();
-    let mut row = |name: &str, value: &str| {
-        let _ = writeln!(text, "  {name:<16} {value}");
-    };
-    row("reachable", &format!("yes, {} (TCP connect {})", seen.addresses.join(", "), millis(seen.tcp_connect_ms)));
-    if platform.url.starts_with("https") {
-        row("TLS", seen.tls.as_deref().unwrap_or("–"));
-    }
-    row("authenticated", if platform.key.is_some() { "yes" } else { "no key needed" });
-    row("streams", &streams);
-    row("TTFT, E2E", &format!("{}, {} (one request)", millis(answer.ttft_ms), millis(answer.e2e_ms)));
-    row("input tokens", &number(answer.input_tokens));
-    row("output tokens", &number(answer.output_tokens));
-    row("length control", length.as_deref().unwrap_or("–"));
-    row("server", seen.server_header.as_deref().unwrap_or("not told"));
-    if let Some(version) = &seen.engine_version {
-        row("version", version);
-    }
-    if !seen.models.is_empty() {
-        row("models", &seen.models.join(", "));
-    }
-    if seen.simulated {
-        row("simulated", "yes");
-    }
-    text
+    let authenticated = if platform.key.is_some() { Console::AuthenticatedYes } else { Console::NoKeyNeeded };
+    let mut rows = vec![
+        (Console::UrlIs, seen.url.clone()),
+        (Console::Reachable, output.text(Console::ReachableYes, &[("addresses", &addresses), ("connect", &connect)])),
+    ];
+    rows.extend(seen.tls.clone().map(|version| (Console::Tls, version)));
+    rows.extend([
+        (Console::Authenticated, say(authenticated)),
+        (Console::Streams, streams),
+        (Console::FirstAndEnd, output.text(Console::FirstAndEndValue, &[("ttft", &ttft), ("e2e", &e2e)])),
+        (Console::InputTokens, output.text(Console::InputTokensValue, &[("counted", &counted), ("target", &wanted)])),
+        (Console::OutputTokens, number(answer.output_tokens)),
+        (Console::LengthControl, length.unwrap_or_else(|| "–".to_owned())),
+        (Console::Server, seen.server_header.clone().unwrap_or_else(|| say(Console::NotTold))),
+    ]);
+    rows.extend(seen.engine_version.clone().map(|version| (Console::Version, version)));
+    rows.extend((!seen.models.is_empty()).then(|| (Console::Models, seen.models.join(", "))));
+    rows.extend(seen.simulated.then(|| (Console::Simulated, say(Console::Yes))));
+    rows.into_iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "  {}: {value}", say(name));
+        text
+    })
 }
 
 fn facts(probed: &Probed) -> Value {

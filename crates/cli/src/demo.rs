@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kneepoint_model::Plan;
 use kneepoint_model::plan::ResolveContext;
+use kneepoint_report::Console;
 use kneepoint_sim::{Profile, Running};
 
 use crate::exit::{Ended, Failed, Result};
@@ -30,9 +31,10 @@ pub(crate) fn run(args: &DemoArgs, output: Output) -> Result<Ended> {
         platforms.push(start(name)?);
     }
     let plan = plan(&platforms)?;
-    output.say("three simulated platforms on loopback; this takes under a minute");
+    output.tell(Console::DemoStarts, &[]);
     let left = measure::measure(&plan, Measurement { directory, git: None, workers: None }, output)?;
-    for platform in platforms {
+    for (name, platform) in PROFILES.iter().zip(platforms) {
+        crate::sim::warn_if_late(name, &platform, output);
         platform.stop();
     }
     // Its platforms are driven past their limits on purpose, so invalid points are part of what the demo shows.

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use kneepoint_report::Console;
 
 use crate::exit::{Ended, Failed, Result};
 use crate::output::Output;
@@ -34,6 +35,6 @@ pub(crate) fn run(args: &InitArgs, output: Output) -> Result<Ended> {
     file.write_all(PLAN.as_bytes())
         .with_context(|| format!("could not write `{}`", path.display()))
         .map_err(Failed::usage)?;
-    output.say(&format!("wrote {0}; next: kneepoint check {0}", path.display()));
+    output.tell(Console::InitWrote, &[("path", &path.display().to_string())]);
     Ok(Ended::Fine)
 }

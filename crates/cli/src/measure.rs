@@ -9,7 +9,7 @@ use kneepoint_load::{Progress, RunError, RunOptions, StopSignal};
 use kneepoint_model::bundle::{self, GitState, RunStatus};
 use kneepoint_model::summary::Summary;
 use kneepoint_model::{Plan, RequestSource};
-use kneepoint_report::Run;
+use kneepoint_report::{Console, Run};
 use kneepoint_store::Bundle;
 
 use crate::exit::{Ended, Failed, Result};
@@ -38,17 +38,8 @@ pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> 
     let source = kneepoint_workload::source(plan).map_err(Failed::usage)?;
     let source: Arc<dyn RequestSource> = Arc::new(source);
     let stop = Arc::new(StopSignal::default());
-    let quiet = output.quiet;
     signals::listen(&stop, move |count| {
-        let text = if count == 1 {
-            "\nstopping: open requests may finish; once more stops at once"
-        } else {
-            "\nstopping at once"
-        };
-        if !quiet {
-            use std::io::Write as _;
-            let _ = writeln!(std::io::stderr().lock(), "{text}");
-        }
+        output.tell(if count == 1 { Console::StoppingOnce } else { Console::StoppingNow }, &[]);
     })
     .map_err(Failed::measurement)?;
 
@@ -154,7 +145,7 @@ pub(crate) fn tell(left: &Left, require_slo: bool, output: Output) -> Result<End
     } else {
         Output::data(&kneepoint_report::text_table(&left.summary, output.language))?;
     }
-    output.say(&format!("report: {}", left.report.display()));
+    output.tell(Console::ReportAt, &[("path", &left.report.display().to_string())]);
     Ok(verdict(left, require_slo))
 }
 

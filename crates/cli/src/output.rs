@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use kneepoint_report::Language;
+use kneepoint_report::{Console, Language};
 
 use crate::exit::Failed;
 use crate::settings::Settings;
@@ -59,6 +59,16 @@ impl Output {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::measurement(error)),
             _ => Ok(()),
         }
+    }
+
+    /// A sentence in the user's language.
+    pub(crate) fn text(self, message: Console, values: &[(&str, &str)]) -> String {
+        self.language.console(message, values)
+    }
+
+    /// Tells a sentence of the catalogue.
+    pub(crate) fn tell(self, message: Console, values: &[(&str, &str)]) {
+        self.say(&self.text(message, values));
     }
 
     /// Tells something that is not data.

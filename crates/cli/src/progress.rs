@@ -7,6 +7,7 @@ use kneepoint_load::progress::Phase;
 use kneepoint_load::{PointProgress, Progress};
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::{Nanos, Plan};
+use kneepoint_report::Console;
 
 use crate::output::Output;
 
@@ -29,7 +30,7 @@ impl<'a> Display<'a> {
         let bar = (output.terminal && !output.quiet).then(|| {
             let total = points.iter().map(|point| millis(expected(point))).sum();
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
-            let template = "{bar:28} {elapsed_precise} ETA {prefix}  {wide_msg}";
+            let template = "{bar:24} {elapsed_precise}  {prefix}  {wide_msg}";
             bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
@@ -39,14 +40,17 @@ impl<'a> Display<'a> {
 
     pub(crate) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
-            Progress::Probing { platform } => self.line(&format!("probing {platform}")),
+            Progress::Probing { platform } => self.line(&self.output.text(Console::Probing, &[("platform", platform)])),
             Progress::Point(state) => self.point(state),
             Progress::PointDone { ended } => {
                 let window = ended.window_end.saturating_sub(ended.window_start).as_secs_f64();
-                let word = if ended.interrupted { "interrupted" } else { "done" };
-                let scheduled = ended.scheduled;
-                let text = format!("{}: {word}, {scheduled} requests in {window:.1} s", self.name(ended.point));
-                self.line(&text);
+                let message = if ended.interrupted { Console::PointInterrupted } else { Console::PointDone };
+                let values = [
+                    ("point", &*self.name(ended.point)),
+                    ("requests", &ended.scheduled.to_string()),
+                    ("seconds", &format!("{window:.1}")),
+                ];
+                self.line(&self.output.text(message, &values));
             }
         }
     }
@@ -66,12 +70,12 @@ impl<'a> Display<'a> {
     }
 
     fn point(&mut self, state: &PointProgress) {
-        let text = format!("{}: {}", self.name(state.point), words(state));
-        let done = self.points.iter().take(state.point as usize).map(|point| millis(expected(point))).sum::<u64>();
-        let remaining = self.remaining(state);
+        let text = self.state(state);
+        let seconds = self.remaining(state).as_secs_f64().ceil().to_string();
         if let Some(bar) = &self.bar {
+            let done = self.points.iter().take(state.point as usize).map(|point| millis(expected(point))).sum::<u64>();
             bar.set_position(done + millis(state.elapsed.min(state.expected)));
-            bar.set_prefix(format!("{}s", remaining.as_secs_f64().ceil()));
+            bar.set_prefix(self.output.text(Console::Eta, &[("seconds", &seconds)]));
             bar.set_message(text);
             return;
         }
@@ -80,38 +84,56 @@ impl<'a> Display<'a> {
             .is_none_or(|(point, elapsed)| point != state.point || state.elapsed.saturating_sub(elapsed) >= LINE_EVERY);
         if is_due && !matches!(state.phase, Phase::Preparing | Phase::Draining) {
             self.told = Some((state.point, state.elapsed));
-            self.output.say(&format!("{text}; about {} s left in all", remaining.as_secs_f64().ceil()));
+            self.output.tell(Console::TimeLeft, &[("text", &text), ("seconds", &seconds)]);
         }
     }
 
+    /// One point's state in words.
+    fn state(&self, state: &PointProgress) -> String {
+        let point = self.name(state.point);
+        let message = match state.phase {
+            Phase::Preparing => {
+                let (made, wanted) = (state.dispatched.to_string(), state.ended.to_string());
+                let values = [("point", &*point), ("made", &made), ("wanted", &wanted)];
+                return self.output.text(Console::Preparing, &values);
+            }
+            Phase::WarmUp => Console::WarmUp,
+            Phase::Measuring => Console::Measuring,
+            Phase::Draining => Console::Draining,
+        };
+        let counts = [
+            ("sent", &*state.dispatched.to_string()),
+            ("ended", &state.ended.to_string()),
+            ("failed", &state.failed.to_string()),
+            ("in_flight", &state.in_flight.to_string()),
+        ];
+        let counts = self.output.text(Console::Counts, &counts);
+        self.output.text(message, &[("point", &point), ("counts", &counts)])
+    }
+
     fn remaining(&self, state: &PointProgress) -> Nanos {
-        let here = state.expected.saturating_sub(state.elapsed);
+        let here = match state.phase {
+            Phase::Preparing => expected(&self.points[state.point as usize]),
+            _ => state.expected.saturating_sub(state.elapsed),
+        };
         self.points.iter().skip(state.point as usize + 1).map(expected).fold(here, |sum, next| sum + next)
     }
 
     fn name(&self, index: u32) -> String {
         let point = &self.points[index as usize];
-        let platform = &self.plan.platforms[point.platform].name;
-        let workload = &self.plan.workloads[point.workload].name;
         let level = match point.level {
-            Level::Rate { rate, .. } => format!("{rate} req/s"),
-            Level::Concurrency(n) => format!("concurrency {n}"),
+            Level::Rate { rate, .. } => self.output.text(Console::LevelRate, &[("rate", &rate.to_string())]),
+            Level::Concurrency(n) => self.output.text(Console::LevelConcurrency, &[("concurrency", &n.to_string())]),
         };
-        format!("[{}/{}] {platform} · {workload} · {level}", index + 1, self.points.len())
+        let values = [
+            ("index", &*(index + 1).to_string()),
+            ("total", &self.points.len().to_string()),
+            ("platform", &self.plan.platforms[point.platform].name),
+            ("workload", &self.plan.workloads[point.workload].name),
+            ("level", &level),
+        ];
+        self.output.text(Console::PointName, &values)
     }
-}
-
-fn words(state: &PointProgress) -> String {
-    let phase = match state.phase {
-        Phase::Preparing => return format!("making prompts {}/{}", state.dispatched, state.ended),
-        Phase::WarmUp => "warm-up",
-        Phase::Measuring => "measuring",
-        Phase::Draining => "draining",
-    };
-    format!(
-        "{phase}, {} sent, {} ended, {} failed, {} in flight",
-        state.dispatched, state.ended, state.failed, state.in_flight
-    )
 }
 
 /// How long a point will take at least: warm-up and window; what it must drain is not known before.

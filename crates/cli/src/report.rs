@@ -6,7 +6,7 @@ use anyhow::Context;
 use kneepoint_model::Plan;
 use kneepoint_model::plan::ResolveContext;
 use kneepoint_model::summary::Summary;
-use kneepoint_report::Run;
+use kneepoint_report::{Console, Run};
 use kneepoint_store::Bundle;
 
 use crate::exit::{Ended, Failed, Result};
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Ended> {
     for path in &args.bundles {
         let bundle = Bundle::open(path).map_err(Failed::usage)?;
         for mismatch in kneepoint_store::mismatches(path, &bundle.manifest) {
-            output.say(&format!("warning: `{}` in {} is not the file the run left", mismatch.file, path.display()));
+            let bundle = path.display().to_string();
+            output.tell(Console::ChangedFile, &[("file", &mismatch.file), ("bundle", &bundle)]);
         }
         let plan = plan_of(&bundle)?;
         let summary = measure::summary_of(&plan, &bundle)?;
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Ended> {
         .map_err(Failed::usage)?;
     measure::write_reports(&directory, &runs, output)?;
     tell(&opened, output)?;
-    output.say(&format!("report: {}", directory.join(kneepoint_model::bundle::REPORT_HTML).display()));
+    let report = directory.join(kneepoint_model::bundle::REPORT_HTML).display().to_string();
+    output.tell(Console::ReportAt, &[("path", &report)]);
     Ok(Ended::Fine)
 }
 

@@ -6,6 +6,7 @@ use anyhow::Context;
 use kneepoint_load::clock;
 use kneepoint_model::Plan;
 use kneepoint_model::plan::ResolveContext;
+use kneepoint_report::Console;
 
 use crate::exit::{Ended, Failed, Result};
 use crate::flags::PlanFlags;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
     let plan = plan(args)?;
     if let Some(path) = &args.save_plan {
         save(path, &plan)?;
-        output.say(&format!("plan: {}", path.display()));
+        output.tell(Console::PlanAt, &[("path", &path.display().to_string())]);
     }
     let directory = directory(args.out.as_deref(), &plan.name)?;
     let folder = args.plan.as_deref().map_or_else(|| PathBuf::from("."), plan_source::folder_of);

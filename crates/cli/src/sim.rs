@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use kneepoint_load::{Stop, StopSignal};
-use kneepoint_sim::Profile;
+use kneepoint_report::Console;
+use kneepoint_sim::{Profile, Running};
 
 use crate::exit::{Ended, Failed, Result};
 use crate::output::Output;
@@ -48,12 +49,22 @@ pub(crate) fn run(args: &SimArgs, output: Output) -> Result<Ended> {
     let stop = Arc::new(StopSignal::default());
     signals::listen(&stop, |_| {}).map_err(Failed::measurement)?;
     Output::data(&format!("http://{}", running.address()))?;
-    output.say("simulated platform; Ctrl-C ends it");
+    output.tell(Console::SimServing, &[]);
     while stop.asked() == Stop::No {
         std::thread::sleep(Duration::from_millis(50));
     }
+    warn_if_late(&args.profile, &running, output);
     running.stop();
     Ok(Ended::Fine)
+}
+
+/// A simulator that could not keep its own schedule did not deliver what its profile says.
+pub(crate) fn warn_if_late(name: &str, running: &Running, output: Output) {
+    let punctuality = running.punctuality();
+    if punctuality.late > 0 {
+        let lag = format!("{:.1}", punctuality.lag_max.as_millis_f64());
+        output.tell(Console::SimLate, &[("name", name), ("lag", &lag)]);
+    }
 }
 
 fn names(separator: &str) -> String {

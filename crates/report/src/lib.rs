@@ -15,7 +15,7 @@ use kneepoint_model::bundle::{Environment, Manifest};
 use kneepoint_model::summary::Summary;
 
 pub use markdown::Markdown;
-pub use messages::{Language, UnknownLanguage};
+pub use messages::{Console, Language, UnknownLanguage};
 
 use view::comparison::Comparison;
 use view::document::Document;

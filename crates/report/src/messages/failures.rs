@@ -4,7 +4,7 @@ use super::{Language, Message as _, catalogue};
 
 catalogue! {
     /// What went wrong, by [`kneepoint_model::FailureKind`].
-    FailureText {
+    pub(crate) FailureText {
         Dns: "the host name did not resolve", "域名无法解析";
         ConnectRefused: "connection refused: nothing listens there", "连接被拒绝，目标端口无服务";
         ConnectFailed: "could not connect", "无法建立连接";
@@ -29,7 +29,7 @@ catalogue! {
 
 catalogue! {
     /// Whose side, by [`kneepoint_model::Side`].
-    SideText {
+    pub(crate) SideText {
         Client: "client", "客户端";
         Network: "network", "网络";
         Server: "server", "服务端";

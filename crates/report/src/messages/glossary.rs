@@ -4,7 +4,7 @@ use super::catalogue;
 
 catalogue! {
     /// Definitions shown at the end of a report (metric definitions, version 1).
-    Term {
+    pub(crate) Term {
         Ttft: "TTFT (time to first token): from the intended start of a request to its first event with non-empty output. Role-only and empty events do not count.",
             "TTFT（首 token 延迟）：从请求的计划发送时刻到收到首个非空输出事件的时间；仅含角色或内容为空的事件不计。";
         TtftSent: "TTFT from sent: the same end, counted from the first byte of the request handed to the socket.",

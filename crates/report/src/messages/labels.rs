@@ -4,7 +4,7 @@ use super::catalogue;
 
 catalogue! {
     /// Short labels.
-    Label {
+    pub(crate) Label {
         ReportTitle: "Inference benchmark report", "推理性能测试报告";
         SimulatedBanner: "SIMULATED", "模拟数据 SIMULATED";
         Verdict: "Verdict", "结论";

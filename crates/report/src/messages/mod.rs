@@ -3,6 +3,7 @@
 //! A message is a variant of a catalogue enum, so one that lacks a language does not compile; tests hold both texts to
 //! the same placeholders. Knows nothing of summaries or of output formats.
 
+mod console;
 mod failures;
 mod glossary;
 mod labels;
@@ -12,6 +13,7 @@ mod sentences;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
+pub use console::Console;
 pub(crate) use failures::{failure_text, side_text};
 pub(crate) use glossary::TERMS;
 pub(crate) use labels::Label;
@@ -109,6 +111,11 @@ impl Language {
         }
     }
 
+    /// A sentence of the command line with its placeholders filled.
+    pub fn console(self, message: Console, values: &[(&str, &str)]) -> String {
+        self.say(message, values)
+    }
+
     /// A message with its placeholders filled.
     pub(crate) fn say(self, message: impl Message, values: &[(&str, &str)]) -> String {
         fill(message.text(self), values)
@@ -136,10 +143,10 @@ pub(crate) trait Message: Copy {
 
 /// Declares a catalogue: `Key: "English", "中文";` lines become an enum with both texts.
 macro_rules! catalogue {
-    ($(#[$meta:meta])* $name:ident { $($key:ident: $en:literal, $zh:literal;)+ }) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident { $($key:ident: $en:literal, $zh:literal;)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum $name { $($key),+ }
+        $vis enum $name { $($key),+ }
 
         impl $crate::messages::Message for $name {
             fn text(self, language: $crate::messages::Language) -> &'static str {
@@ -211,6 +218,7 @@ mod tests {
 
     fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
         [
+            Console::ALL,
             Label::ALL,
             Sentence::ALL,
             glossary::Term::ALL,

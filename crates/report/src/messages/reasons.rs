@@ -7,7 +7,7 @@ use crate::format;
 
 catalogue! {
     /// What is the matter and why it matters.
-    ReasonText {
+    pub(crate) ReasonText {
         NoSuccess: "No request succeeded.", "没有一个请求成功。";
         TooFewSamples: "Fewer samples than the plan asked for.", "样本数少于测试计划的要求。";
         ClientLate: "The client dispatched requests late: it was the limit, not the platform.", "客户端发送请求过晚：瓶颈在客户端，而非平台。";
@@ -58,7 +58,7 @@ pub(crate) fn reason_text(code: ReasonCode, language: Language) -> &'static str 
 
 catalogue! {
     /// A figure with what it counts.
-    Figure {
+    pub(crate) Figure {
         Failed: "{n} failed", "{n} 个失败";
         Samples: "n = {n}", "样本数 {n}";
         LagP99: "lag p99 {n}", "滞后 p99 为 {n}";

@@ -4,7 +4,7 @@ use super::catalogue;
 
 catalogue! {
     /// Whole sentences, most with figures.
-    Sentence {
+    pub(crate) Sentence {
         SimulatedAll: "These figures come from simulated platforms. They say nothing about any real service.",
             "以下数据来自模拟平台，不代表任何真实服务的性能。";
         SimulatedSome: "Some figures come from simulated platforms ({platforms}). They say nothing about any real service.",

@@ -1,0 +1,64 @@
+//! What the command line says beside its data: progress, the verdicts of a check, warnings.
+
+use super::catalogue;
+
+catalogue! {
+    /// Sentences of the command line. Errors are in English, like the plan they speak of.
+    #[expect(missing_docs, reason = "a key is documented by its English text")]
+    pub Console {
+        Probing: "probing {platform}", "正在探测 {platform}";
+        PointName: "[{index}/{total}] {platform} · {workload} · {level}", "[{index}/{total}] {platform} · {workload} · {level}";
+        LevelRate: "{rate} req/s", "{rate} 请求/秒";
+        LevelConcurrency: "concurrency {concurrency}", "并发 {concurrency}";
+        PointDone: "{point}: done, {requests} requests in {seconds} s", "{point}：完成，{seconds} 秒内 {requests} 个请求";
+        PointInterrupted: "{point}: interrupted, {requests} requests in {seconds} s",
+            "{point}：已中断，{seconds} 秒内 {requests} 个请求";
+        Preparing: "{point}: making prompts {made}/{wanted}", "{point}：正在生成提示词 {made}/{wanted}";
+        WarmUp: "{point}: warm-up, {counts}", "{point}：预热，{counts}";
+        Measuring: "{point}: measuring, {counts}", "{point}：测量中，{counts}";
+        Draining: "{point}: draining, {counts}", "{point}：等待未完成的请求，{counts}";
+        Counts: "{sent} sent, {ended} ended, {failed} failed, {in_flight} in flight",
+            "已发送 {sent}，已结束 {ended}，失败 {failed}，在途 {in_flight}";
+        TimeLeft: "{text}; about {seconds} s left in all", "{text}；全部还需约 {seconds} 秒";
+        Eta: "{seconds} s left", "剩余 {seconds} 秒";
+        StoppingOnce: "stopping: open requests may finish; once more stops at once",
+            "正在停止：等待未完成的请求；再按一次则立即停止";
+        StoppingNow: "stopping at once", "立即停止";
+        ReportAt: "report: {path}", "报告：{path}";
+        PlanAt: "plan: {path}", "计划：{path}";
+        DemoStarts: "three simulated platforms on loopback; this takes under a minute",
+            "本机回环上的三个模拟平台，用时不到一分钟";
+        SimServing: "simulated platform; Ctrl-C ends it", "模拟平台已启动；按 Ctrl-C 结束";
+        SimLate: "warning: this machine was too busy for the simulated platform {name}: tokens left up to {lag} ms late",
+            "警告：本机过于繁忙，模拟平台 {name} 发送 token 最多迟了 {lag} 毫秒";
+        ChangedFile: "warning: {file} in {bundle} is not the file the run left", "警告：{bundle} 中的 {file} 已不是测量时写入的文件";
+        InitWrote: "wrote {path}; next: kneepoint check {path}", "已写入 {path}；下一步：kneepoint check {path}";
+        CheckPlan: "{plan}: {points} points, {platforms} platforms, at least {seconds} s",
+            "{plan}：{points} 个测点，{platforms} 个平台，至少 {seconds} 秒";
+        CheckFailed: "FAILED: {error}", "失败：{error}";
+        Reachable: "reachable", "可达";
+        ReachableYes: "yes, {addresses} (TCP connect {connect})", "是，{addresses}（TCP 连接 {connect}）";
+        Tls: "TLS", "TLS";
+        Authenticated: "authenticated", "鉴权";
+        AuthenticatedYes: "yes", "通过";
+        NoKeyNeeded: "no key given, none asked for", "未提供密钥，平台也未要求";
+        Streams: "streams", "流式输出";
+        StreamsYes: "yes, {events} events", "是，{events} 个事件";
+        StreamsOnePiece: "one piece: it does not stream, or the answer is too short to tell", "一次返回：不是流式，或回答太短无法判断";
+        StreamsNothing: "no visible output", "没有可见输出";
+        StreamNotAsked: "not asked for", "未要求";
+        FirstAndEnd: "TTFT, E2E", "TTFT，E2E";
+        FirstAndEndValue: "{ttft}, {e2e} (one request)", "{ttft}，{e2e}（单个请求）";
+        InputTokens: "input tokens", "输入 token";
+        InputTokensValue: "{counted}, {target} wanted by the plan", "{counted}，计划要求 {target}";
+        OutputTokens: "output tokens", "输出 token";
+        LengthControl: "length control", "长度控制";
+        Server: "server", "服务器";
+        Version: "version", "版本";
+        Models: "models", "模型";
+        Simulated: "simulated", "模拟";
+        Yes: "yes", "是";
+        NotTold: "not told", "未告知";
+        UrlIs: "sends to", "请求地址";
+    }
+}
