@@ -47,7 +47,7 @@ catalogue! {
         StreamsOnePiece: "one piece: it does not stream, or the answer is too short to tell", "一次返回：不是流式，或回答太短无法判断";
         StreamsNothing: "no visible output", "没有可见输出";
         StreamNotAsked: "not asked for", "未要求";
-        FirstAndEnd: "TTFT, E2E", "TTFT，E2E";
+        FirstAndEnd: "TTFT and E2E", "TTFT 与 E2E";
         FirstAndEndValue: "{ttft}, {e2e} (one request)", "{ttft}，{e2e}（单个请求）";
         InputTokens: "input tokens", "输入 token";
         InputTokensValue: "{counted}, {target} wanted by the plan", "{counted}，计划要求 {target}";
