@@ -1,9 +1,9 @@
 //! One request on its way: what is known before its answer, and the record it becomes.
 
-use kneepoint_model::record::{Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase};
+use kneepoint_model::record::{self, Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase};
 use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Prompt, Record, Secret, Side};
 use kneepoint_wire::exchange::{Answer, Exchange};
-use kneepoint_wire::transport::{Milestones, TransportFailure};
+use kneepoint_wire::transport::{Milestones, ReadDelay, TransportFailure};
 
 use crate::journal::Finished;
 
@@ -24,6 +24,15 @@ pub(crate) struct Flight {
     pub(crate) exchange: Exchange,
     /// The answer is complete, and the rest of its framing is awaited until this instant, for the connection's sake.
     pub(crate) lingers_until: Option<Nanos>,
+}
+
+/// What the connection knows of a request's way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Passage {
+    pub(crate) milestones: Milestones,
+    /// First byte of the request handed to the socket.
+    pub(crate) sent: Option<Nanos>,
+    pub(crate) delay: ReadDelay,
 }
 
 /// How a flight ended, as the worker saw it.
@@ -58,15 +67,9 @@ impl Flight {
         }
     }
 
-    /// The record of this request. `milestones` are the connection's, `sent` is this request's first byte.
-    pub(crate) fn finish(
-        self,
-        point: u32,
-        end: End,
-        milestones: Milestones,
-        sent: Option<Nanos>,
-        secrets: &[Secret],
-    ) -> Finished {
+    /// The record of this request.
+    pub(crate) fn finish(self, point: u32, end: End, passage: &Passage, secrets: &[Secret]) -> Finished {
+        let Passage { milestones, sent, delay } = *passage;
         let how_far = how_far(&self, milestones, sent);
         let answer = self.exchange.finish();
         let outcome = outcome(end, &answer, how_far, sent, secrets);
@@ -104,6 +107,7 @@ impl Flight {
             },
             bytes: Bytes { sent: if sent.is_some() { self.bytes_sent } else { 0 }, received: answer.bytes_received },
             server: answer.server,
+            read_delay: delay.first.map(|first| record::ReadDelay { first, longest: delay.longest }),
             oddities: answer.oddities,
         };
         Finished { record: Box::new(record), text: answer.text }

@@ -9,10 +9,10 @@ use kneepoint_model::{Nanos, Prompt};
 use kneepoint_wire::exchange::{Answer, Exchange, Step};
 use kneepoint_wire::page::{Page, PageReader};
 use kneepoint_wire::request::{RequestTemplate, Target};
-use kneepoint_wire::transport::{Condition, Endpoint, Transport, TransportFailure};
+use kneepoint_wire::transport::{ArrivalClock, Condition, Endpoint, ReadBuffer, Transport, TransportFailure};
 use mio::{Events, Interest, Poll, Token};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, KernelClock};
 
 const READ_BUFFER: usize = 64 * 1024;
 
@@ -47,6 +47,8 @@ pub(crate) struct Done {
     pub(crate) answer: Answer,
     pub(crate) sent: Nanos,
     pub(crate) tls: Option<String>,
+    /// The kernel stamped what arrived.
+    pub(crate) kernel_stamps: bool,
 }
 
 /// Finds the first address that accepts a connection, and the fastest of `handshakes` TCP handshakes with it.
@@ -102,7 +104,8 @@ pub(crate) fn exchange(
         }
     })?;
     let sent = transport.sent().unwrap_or_default();
-    Ok(Done { answer: exchange.finish(), sent, tls: transport.tls_version() })
+    let kernel_stamps = transport.read_delay().first.is_some();
+    Ok(Done { answer: exchange.finish(), sent, tls: transport.tls_version(), kernel_stamps })
 }
 
 /// Fetches a page from the platform with its own credentials.
@@ -139,10 +142,11 @@ fn converse(
     let deadline = clock.now() + timeout;
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(8);
-    let mut buffer = vec![0; READ_BUFFER];
-    let mut transport = Transport::connect(endpoint, || clock.now())?;
+    let mut buffer = ReadBuffer::new(READ_BUFFER);
+    let clock = KernelClock::new(clock);
+    let mut transport = Transport::connect(endpoint, &clock)?;
     poll.registry().register(transport.socket(), Token(0), Interest::READABLE | Interest::WRITABLE)?;
-    transport.send(request, || clock.now())?;
+    transport.send(request, &clock)?;
     loop {
         let left = deadline.saturating_sub(clock.now());
         if left == Nanos::ZERO {
@@ -155,14 +159,9 @@ fn converse(
         for event in &events {
             let read_closed = event.is_read_closed() || event.is_error();
             let mut enough = false;
-            let result = transport.ready(
-                read_closed,
-                &mut buffer,
-                || clock.now(),
-                |at, bytes| {
-                    enough |= take(Piece::Bytes(at, bytes));
-                },
-            );
+            let result = transport.ready(read_closed, &mut buffer, &clock, |at, bytes| {
+                enough |= take(Piece::Bytes(at, bytes));
+            });
             match result {
                 _ if enough => return Ok(transport),
                 Ok(Condition::Alive) => {}

@@ -78,6 +78,8 @@ pub struct Probed {
     pub endpoint: Endpoint,
     /// For `environment.json`.
     pub environment: PlatformEnvironment,
+    /// The kernel stamped what arrived from it.
+    pub kernel_stamps: bool,
     /// The answer to the plain request, for `check`.
     pub answer: ProbeAnswer,
 }
@@ -121,11 +123,11 @@ pub fn probe(plan: &Plan, platform: &Platform, prompt: &Prompt, clock: Clock) ->
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
-    let answer = plain_request(platform, &uncontrolled, &endpoint, prompt, clock, &mut observed)?;
+    let (answer, kernel_stamps) = plain_request(platform, &uncontrolled, &endpoint, prompt, clock, &mut observed)?;
     look_around(&endpoint, platform, target, clock, &mut observed);
     settle_length(plan, platform, prompt, &endpoint, clock, &mut observed)?;
     let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
-    Ok(Probed { endpoint, environment, answer })
+    Ok(Probed { endpoint, environment, kernel_stamps, answer })
 }
 
 /// The template of a platform's requests.
@@ -162,7 +164,7 @@ fn plain_request(
     prompt: &Prompt,
     clock: Clock,
     observed: &mut Observed,
-) -> Result<ProbeAnswer, ProbeError> {
+) -> Result<(ProbeAnswer, bool), ProbeError> {
     let prompt = Prompt { output: Tokens(prompt.output.0.min(PROBE_OUTPUT)), ..prompt.clone() };
     let done = once::exchange(endpoint, template, &prompt, platform.request_timeout, clock);
     let done = done.map_err(|source| ProbeError::Unreachable {
@@ -174,7 +176,7 @@ fn plain_request(
     observed.server_header = done.answer.server_header.clone().or(observed.server_header.take());
     observed.simulated |= done.answer.simulated;
     match &done.answer.verdict {
-        Ok(()) => Ok(probe_answer(&done.answer, done.sent)),
+        Ok(()) => Ok((probe_answer(&done.answer, done.sent), done.kernel_stamps)),
         Err(failure) => Err(ProbeError::Refused {
             platform: platform.name.clone(),
             url: platform.url.clone(),

@@ -87,7 +87,8 @@ pub fn run(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Measured, RunError> {
     host::raise_file_limit();
-    let clock = Clock::start();
+    // Read together: instants in the bundle count from this moment.
+    let (clock, started) = (Clock::start(), clock::unix_seconds());
     let points = plan.points();
     let probed = probe_all(plan, source, &points, clock, progress)?;
     let environment = Environment {
@@ -99,7 +100,6 @@ pub fn run(
             .collect(),
     };
 
-    let started = clock::unix_seconds();
     let mut manifest = Manifest {
         format: bundle::FORMAT.into(),
         tool: options.tool,
@@ -111,7 +111,7 @@ pub fn run(
         status: RunStatus::Running,
         host: host::describe(),
         git: options.git,
-        clock: "read".into(),
+        clock: if probed.iter().all(|seen| seen.kernel_stamps) { "kernel" } else { "read" }.into(),
         points: points.len(),
         sha256: BTreeMap::new(),
     };

@@ -12,12 +12,12 @@ use std::time::Duration;
 use kneepoint_model::record::{Outcome, Phase};
 use kneepoint_model::{FailurePoint, Nanos};
 use kneepoint_wire::exchange::{Exchange, Step};
-use kneepoint_wire::transport::{Condition, Milestones, Transport, TransportFailure};
+use kneepoint_wire::transport::{ArrivalClock, Condition, Milestones, ReadBuffer, Transport, TransportFailure};
 use mio::{Events, Interest, Poll, Token};
 
 use crate::alarm::Alarm;
-use crate::clock::Clock;
-use crate::flight::{Dispatch, End, Flight};
+use crate::clock::{Clock, KernelClock};
+use crate::flight::{Dispatch, End, Flight, Passage};
 use crate::host::thread_cpu;
 use crate::journal::JournalSender;
 use crate::stop::Stop;
@@ -80,7 +80,7 @@ struct Link {
 
 pub(crate) struct Worker<'a> {
     task: &'a PointTask,
-    clock: Clock,
+    clock: KernelClock,
     journal: JournalSender,
     prepared: Receiver<Prepared>,
     next: Option<Prepared>,
@@ -88,7 +88,7 @@ pub(crate) struct Worker<'a> {
     free_slots: VecDeque<FreeSlot>,
     poll: Poll,
     alarm: Alarm,
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
     links: Vec<Option<Link>>,
     vacant: Vec<usize>,
     idle: Vec<usize>,
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
         };
         Ok(Self {
             task,
-            clock,
+            clock: KernelClock::new(clock),
             journal,
             prepared,
             next: None,
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
             free_slots,
             poll,
             alarm,
-            buffer: vec![0; READ_BUFFER],
+            buffer: ReadBuffer::new(READ_BUFFER),
             links: Vec::new(),
             vacant: Vec::new(),
             idle: Vec::new(),
@@ -239,7 +239,6 @@ impl<'a> Worker<'a> {
         let mut flight = Flight::new(prepared.index, &prepared.prompt, prepared.bytes.len(), exchange, times);
         self.open += 1;
 
-        let clock = self.clock;
         let place = match self.take_idle(dispatched) {
             Some(place) => {
                 flight.reused = true;
@@ -248,9 +247,9 @@ impl<'a> Worker<'a> {
             None => match self.connect() {
                 Ok(place) => place,
                 Err(failure) => {
-                    let end = End::Broken(failure, clock.now());
+                    let end = End::Broken(failure, self.clock.now());
                     let milestones = Milestones { started: Some(dispatched), ..Milestones::default() };
-                    self.settle(flight, failures, end, milestones, None);
+                    self.settle(flight, end, failures, &Passage { milestones, ..Passage::default() });
                     return;
                 }
             },
@@ -262,8 +261,8 @@ impl<'a> Worker<'a> {
         link.slot_failures = failures;
         link.generation = generation;
         self.deadlines.push_back((dispatched + self.task.request_timeout, place, generation));
-        if let Err(failure) = link.transport.send(&prepared.bytes, || clock.now()) {
-            self.end_flight(place, End::Broken(failure, clock.now()), false);
+        if let Err(failure) = link.transport.send(&prepared.bytes, &self.clock) {
+            self.end_flight(place, End::Broken(failure, self.clock.now()), false);
         }
     }
 
@@ -301,8 +300,7 @@ impl<'a> Worker<'a> {
 
     /// Begins a connection whose events carry `place`.
     fn open_transport(&self, place: usize) -> Result<Transport, TransportFailure> {
-        let clock = self.clock;
-        let mut transport = Transport::connect(&self.task.endpoint, || clock.now())?;
+        let mut transport = Transport::connect(&self.task.endpoint, &self.clock)?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         match self.poll.registry().register(transport.socket(), Token(place), interest) {
             Ok(()) => Ok(transport),
@@ -388,19 +386,13 @@ impl<'a> Worker<'a> {
     /// Lets one connection move what it can, and acts on what that brought.
     fn move_bytes(&mut self, place: usize, read_closed: bool) {
         let Some(link) = self.links.get_mut(place).and_then(Option::as_mut) else { return };
-        let clock = self.clock;
         let Link { transport, flight, .. } = link;
         let mut step = Step::More;
         let mut unasked = false;
-        let result = transport.ready(
-            read_closed,
-            &mut self.buffer,
-            || clock.now(),
-            |at, bytes| match flight {
-                Some(flight) => step = flight.exchange.received(at, bytes),
-                None => unasked = true,
-            },
-        );
+        let result = transport.ready(read_closed, &mut self.buffer, &self.clock, |at, bytes| match flight {
+            Some(flight) => step = flight.exchange.received(at, bytes),
+            None => unasked = true,
+        });
         if link.flight.is_none() {
             if unasked || !matches!(result, Ok(Condition::Alive)) {
                 self.idle.retain(|kept| *kept != place);
@@ -420,7 +412,7 @@ impl<'a> Worker<'a> {
                 self.end_flight(place, End::Answered, false);
             }
             Err(failure) => {
-                let at = clock.now();
+                let at = self.clock.now();
                 let Some(flight) = &mut link.flight else { return };
                 // A server may answer in full and reset instead of closing: nothing of the answer is missing then.
                 let is_whole = step == Step::Done || flight.exchange.has_terminal_sign();
@@ -435,11 +427,10 @@ impl<'a> Worker<'a> {
     /// Sends the request of a stale connection once more, on a new one in the same place.
     fn send_afresh(&mut self, place: usize) {
         let Some(link) = self.links[place].as_mut() else { return };
-        let clock = self.clock;
         let request = link.transport.take_request();
         let _ = self.poll.registry().deregister(link.transport.socket());
         let opened = self.open_transport(place).and_then(|mut transport| {
-            transport.send(&request, || clock.now())?;
+            transport.send(&request, &self.clock)?;
             Ok(transport)
         });
         let Some(link) = self.links[place].as_mut() else { return };
@@ -449,7 +440,7 @@ impl<'a> Worker<'a> {
         }
         match opened {
             Ok(transport) => link.transport = transport,
-            Err(failure) => self.end_flight(place, End::Broken(failure, clock.now()), false),
+            Err(failure) => self.end_flight(place, End::Broken(failure, self.clock.now()), false),
         }
     }
 
@@ -476,20 +467,23 @@ impl<'a> Worker<'a> {
     fn end_flight(&mut self, place: usize, end: End, keep: bool) {
         let Some(link) = self.links[place].as_mut() else { return };
         let Some(flight) = link.flight.take() else { return };
-        let (milestones, sent, failures) = (link.transport.milestones(), link.transport.sent(), link.slot_failures);
+        let transport = &link.transport;
+        let passage =
+            Passage { milestones: transport.milestones(), sent: transport.sent(), delay: transport.read_delay() };
+        let failures = link.slot_failures;
         link.idle_since = self.clock.now();
         if keep {
             self.idle.push(place);
         } else {
             self.close(place);
         }
-        self.settle(flight, failures, end, milestones, sent);
+        self.settle(flight, end, failures, &passage);
     }
 
-    fn settle(&mut self, flight: Flight, failures: u32, end: End, milestones: Milestones, sent: Option<Nanos>) {
+    fn settle(&mut self, flight: Flight, end: End, failures: u32, passage: &Passage) {
         let now = self.clock.now();
         let measured = flight.phase == Phase::Measured;
-        let finished = flight.finish(self.task.point, end, milestones, sent, self.task.template.secrets());
+        let finished = flight.finish(self.task.point, end, passage, self.task.template.secrets());
         let failed = match &finished.record.outcome {
             Outcome::Failed(failure) => Some(failure.at),
             Outcome::Ok | Outcome::Cut => None,

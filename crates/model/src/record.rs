@@ -53,6 +53,10 @@ pub struct Record {
     /// What the server said of its own time, where it said so.
     #[serde(default, skip_serializing_if = "ServerTiming::is_empty")]
     pub server: ServerTiming,
+    /// How long what arrived waited in the kernel for the client to read it; absent where the kernel gave no stamps, and
+    /// arrivals were then stamped right after the read.
+    #[serde(rename = "read_delay_ns", default, skip_serializing_if = "Option::is_none")]
+    pub read_delay: Option<ReadDelay>,
     /// Events that were neither tokens nor anything else the dialect knows (malformed JSON, foreign frames).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub oddities: u32,
@@ -165,6 +169,15 @@ impl TokenEvents {
         });
         self.first.into_iter().chain(rest)
     }
+}
+
+/// How long what arrived of one answer waited for the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadDelay {
+    /// Of the first read.
+    pub first: Nanos,
+    /// Longest of all reads.
+    pub longest: Nanos,
 }
 
 /// Input tokens by source. They are kept side by side, so that a disagreement can be shown.

@@ -1,6 +1,6 @@
 //! How one request crosses the wire: HTTP/1.1, TLS, SSE and a file per dialect.
 //!
-//! All but [`transport`] and [`tls`] is sans-I/O: bytes and instants go in, facts come out, and no clock is read. It
+//! All but [`transport`], [`tls`] and what reads the socket is sans-I/O: bytes and instants go in, facts come out, and no clock is read. It
 //! knows one request and its answer; when requests are sent, and what the answers add up to, it does not.
 
 mod complaint;
@@ -10,6 +10,7 @@ pub mod exchange;
 pub mod http1;
 mod http_date;
 pub mod page;
+mod receive;
 mod reply;
 pub mod request;
 pub mod sse;

@@ -1,10 +1,11 @@
 //! One connection: a non-blocking socket, TLS over it where asked for, and a stamp right after every read.
 //!
 //! Owns bytes and instants of one TCP connection. Knows nothing of HTTP, dialects or schedules: it is told when the
-//! socket is ready, moves what it can, and hands every piece that arrived to its caller together with the instant at
-//! which the read returned. Decrypting and parsing happen after that instant, so they never lengthen a latency.
+//! socket is ready, moves what it can, and hands every piece that arrived to its caller together with the instant of its
+//! arrival: the kernel's, else the instant at which the read returned. Decrypting and parsing happen after that, so they
+//! never lengthen a latency.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read as _, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use kneepoint_model::{FailureKind, Nanos, Side};
 use mio::net::TcpStream;
 use rustls::ClientConnection;
 
+use crate::receive;
+pub use crate::receive::ReadBuffer;
 use crate::request::Target;
 use crate::tls::{TlsError, TlsSetup};
 
@@ -73,6 +76,25 @@ impl Endpoint {
     }
 }
 
+/// The clock that a connection is stamped with.
+pub trait ArrivalClock {
+    /// The run's monotonic time.
+    fn now(&self) -> Nanos;
+
+    /// The instant on that clock at which a packet arrived that the kernel stamped with `kernel`, nanoseconds on the
+    /// system's real-time clock; `None` where the two clocks cannot be brought together.
+    fn arrival(&self, kernel: Nanos) -> Option<Nanos>;
+}
+
+/// How long what arrived waited for the client to read it, as far as the kernel told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadDelay {
+    /// Of the first read that had a kernel stamp.
+    pub first: Option<Nanos>,
+    /// Longest.
+    pub longest: Nanos,
+}
+
 /// What went wrong on a connection, as far as the transport can tell.
 #[derive(Debug)]
 pub struct TransportFailure {
@@ -125,13 +147,17 @@ pub struct Transport {
     /// Instant at which the first byte of the request in `out` was handed over.
     sent: Option<Nanos>,
     milestones: Milestones,
+    /// The kernel was asked to stamp what arrives.
+    stamped: bool,
+    delay: ReadDelay,
+    last_arrival: Nanos,
 }
 
 impl Transport {
     /// Begins to connect to the endpoint's first address. Register [`Transport::socket`] for reading and writing.
-    pub fn connect(endpoint: &Endpoint, now: impl Fn() -> Nanos) -> Result<Self, TransportFailure> {
+    pub fn connect(endpoint: &Endpoint, clock: &impl ArrivalClock) -> Result<Self, TransportFailure> {
         let address = endpoint.addresses[0];
-        let started = now();
+        let started = clock.now();
         let socket = TcpStream::connect(address).map_err(|error| connect_failure(&error))?;
         // A small write must not wait for the acknowledgement of the one before.
         socket.set_nodelay(true).map_err(|error| connect_failure(&error))?;
@@ -140,7 +166,19 @@ impl Transport {
             None => None,
         };
         let milestones = Milestones { started: Some(started), ..Milestones::default() };
-        Ok(Self { socket, tls, state: State::Connecting, out: Vec::new(), out_taken: 0, sent: None, milestones })
+        let stamped = receive::ask_for_stamps(&socket);
+        Ok(Self {
+            socket,
+            tls,
+            state: State::Connecting,
+            out: Vec::new(),
+            out_taken: 0,
+            sent: None,
+            milestones,
+            stamped,
+            delay: ReadDelay::default(),
+            last_arrival: started,
+        })
     }
 
     /// The socket, for registration with a poll.
@@ -164,6 +202,11 @@ impl Transport {
         self.state == State::Open
     }
 
+    /// How long what arrived since the current request waited to be read.
+    pub fn read_delay(&self) -> ReadDelay {
+        self.delay
+    }
+
     /// When the first byte of the current request was handed to the socket.
     pub fn sent(&self) -> Option<Nanos> {
         self.sent
@@ -176,12 +219,13 @@ impl Transport {
 
     /// Makes `request` the current request and hands over what the socket takes at once; the rest follows in
     /// [`Transport::ready`].
-    pub fn send(&mut self, request: &[u8], now: impl Fn() -> Nanos) -> Result<(), TransportFailure> {
+    pub fn send(&mut self, request: &[u8], clock: &impl ArrivalClock) -> Result<(), TransportFailure> {
         self.out.clear();
         self.out.extend_from_slice(request);
         self.out_taken = 0;
         self.sent = None;
-        if self.state == State::Open { self.write(&now) } else { Ok(()) }
+        self.delay = ReadDelay::default();
+        if self.state == State::Open { self.write(clock) } else { Ok(()) }
     }
 
     /// Gives the current request back, for another connection to send.
@@ -190,27 +234,27 @@ impl Transport {
         std::mem::take(&mut self.out)
     }
 
-    /// Moves what can be moved. `sink` gets every piece of plain text with the instant at which its read returned.
+    /// Moves what can be moved. `sink` gets every piece of plain text with the instant of its arrival.
     ///
     /// `read_closed` is the poll's word that the peer has shut down its side: without it a read that did not fill the
     /// buffer is known to have emptied the socket, which saves one call a wake-up.
     pub fn ready(
         &mut self,
         read_closed: bool,
-        buffer: &mut [u8],
-        now: impl Fn() -> Nanos,
+        buffer: &mut ReadBuffer,
+        clock: &impl ArrivalClock,
         mut sink: impl FnMut(Nanos, &[u8]),
     ) -> Result<Condition, TransportFailure> {
-        if self.state == State::Connecting && !self.finish_connect(&now)? {
+        if self.state == State::Connecting && !self.finish_connect(clock)? {
             return Ok(Condition::Alive);
         }
         if self.state == State::Handshaking || !self.request_written() {
-            self.write(&now)?;
+            self.write(clock)?;
         }
         loop {
-            match self.socket.read(buffer) {
-                Ok(0) => {
-                    let at = now();
+            match receive::read(&mut self.socket, self.stamped, buffer) {
+                Ok(read) if read.bytes.is_empty() => {
+                    let at = clock.now();
                     if self.state == State::Handshaking {
                         return Err(TransportFailure {
                             kind: FailureKind::Tls,
@@ -221,15 +265,16 @@ impl Transport {
                     self.state = State::Closed;
                     return Ok(Condition::Closed(at));
                 }
-                Ok(n) => {
-                    let at = now();
+                Ok(read) => {
+                    let at = stamp(&mut self.delay, &mut self.last_arrival, read.kernel, clock);
+                    let may_be_more = read.filled || read_closed;
                     if self.tls.is_none() {
-                        sink(at, &buffer[..n]);
-                    } else if self.decrypt(at, &buffer[..n], &now, &mut sink)? {
+                        sink(at, read.bytes);
+                    } else if self.decrypt(at, read.bytes, clock, &mut sink)? {
                         self.state = State::Closed;
                         return Ok(Condition::Closed(at));
                     }
-                    if n < buffer.len() && !read_closed {
+                    if !may_be_more {
                         return Ok(Condition::Alive);
                     }
                 }
@@ -240,7 +285,7 @@ impl Transport {
         }
     }
 
-    fn finish_connect(&mut self, now: &impl Fn() -> Nanos) -> Result<bool, TransportFailure> {
+    fn finish_connect(&mut self, clock: &impl ArrivalClock) -> Result<bool, TransportFailure> {
         if let Some(error) = self.socket.take_error().map_err(|error| connect_failure(&error))? {
             return Err(connect_failure(&error));
         }
@@ -249,17 +294,17 @@ impl Transport {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(false),
             Err(error) => return Err(connect_failure(&error)),
         }
-        self.milestones.tcp = Some(now());
+        self.milestones.tcp = Some(clock.now());
         self.state = if self.tls.is_some() { State::Handshaking } else { State::Open };
         Ok(true)
     }
 
     /// Writes handshake records and request bytes until the socket would block or nothing is left.
-    fn write(&mut self, now: &impl Fn() -> Nanos) -> Result<(), TransportFailure> {
+    fn write(&mut self, clock: &impl ArrivalClock) -> Result<(), TransportFailure> {
         let result = match &mut self.tls {
             None => {
                 if self.sent.is_none() && !self.out.is_empty() {
-                    self.sent = Some(now());
+                    self.sent = Some(clock.now());
                 }
                 write_all_ready(&mut self.socket, &self.out, &mut self.out_taken)
             }
@@ -270,7 +315,7 @@ impl Transport {
                         Ok(taken) => self.out_taken += taken,
                         Err(error) => break Err(error),
                     }
-                    self.sent.get_or_insert_with(now);
+                    self.sent.get_or_insert_with(|| clock.now());
                 }
                 if let Err(error) = write_tls_ready(&mut self.socket, tls) {
                     break Err(error);
@@ -297,7 +342,7 @@ impl Transport {
         &mut self,
         at: Nanos,
         mut ciphertext: &[u8],
-        now: &impl Fn() -> Nanos,
+        clock: &impl ArrivalClock,
         sink: &mut impl FnMut(Nanos, &[u8]),
     ) -> Result<bool, TransportFailure> {
         let mut plain = [0_u8; 16 * 1024];
@@ -329,11 +374,24 @@ impl Transport {
                 self.state = State::Open;
             }
             if tls.wants_write() || (self.state == State::Open && self.out_taken < self.out.len()) {
-                self.write(now)?;
+                self.write(clock)?;
             }
         }
         Ok(false)
     }
+}
+
+/// The instant of a read's arrival: the kernel's where it gave one, else now. Never before the arrival before it.
+fn stamp(delay: &mut ReadDelay, last: &mut Nanos, kernel: Option<Nanos>, clock: &impl ArrivalClock) -> Nanos {
+    let now = clock.now();
+    let arrival = kernel.and_then(|kernel| clock.arrival(kernel)).filter(|arrival| *arrival <= now);
+    if let Some(arrival) = arrival {
+        let waited = now.saturating_sub(arrival);
+        delay.first.get_or_insert(waited);
+        delay.longest = delay.longest.max(waited);
+    }
+    *last = arrival.unwrap_or(now).max(*last);
+    *last
 }
 
 fn write_all_ready(socket: &mut TcpStream, bytes: &[u8], taken: &mut usize) -> io::Result<()> {
