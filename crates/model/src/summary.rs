@@ -386,7 +386,8 @@ pub struct ClientSummary {
     pub schedule_lag_ms: Distribution,
     /// Sent − intended, ms: schedule lag, plus connecting where a new connection was needed.
     pub client_queue_ms: Distribution,
-    /// Read by the client − received by the kernel, ms, where the kernel tells.
+    /// Longest wait of each answer between its arrival in the kernel and its reading by the client, ms, where the kernel
+    /// tells. It is in no latency: those end at the arrival.
     pub kernel_to_user_ms: Distribution,
 }
 

@@ -52,6 +52,7 @@ pub(super) struct Arrival {
     pub(super) measured: bool,
     pub(super) lag: u64,
     pub(super) queue: Option<u64>,
+    pub(super) read_delay: Option<u64>,
 }
 
 /// What happened between the window's start and end, whichever phase the request was intended in.
@@ -166,6 +167,7 @@ impl Accumulator {
             measured,
             lag: record.dispatched.saturating_sub(record.intended).0,
             queue: record.sent.and_then(|sent| sent.since(record.intended)).map(|queue| queue.0),
+            read_delay: record.read_delay.map(|delay| delay.longest.0),
         });
         self.add_to_time(record, &line);
         if measured {

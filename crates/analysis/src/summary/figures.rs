@@ -167,7 +167,7 @@ fn client(facts: &RunFacts<'_>, from: &Accumulator) -> Client {
             process_cpu_share: finite(from.ended.process_cpu_share),
             schedule_lag_ms: lag.distribution,
             client_queue_ms: ns_distribution(measured().map(|arrival| arrival.queue)),
-            kernel_to_user_ms: Distribution::default(),
+            kernel_to_user_ms: ns_distribution(measured().map(|arrival| arrival.read_delay)),
         },
     }
 }

@@ -168,3 +168,11 @@ fn reasoning_and_simulation_are_said() {
     close(point.output_tokens.cached_or_reasoning_share, 4.0 / 11.0);
     close(Some(point.ttfa_ms.min.expect("n > 0") - point.ttft_ms.min.expect("n > 0")), 80.0);
 }
+
+#[test]
+fn the_clients_own_delay_is_the_longest_wait_of_each_answer() {
+    let delay = |longest| kneepoint_model::record::ReadDelay { first: Nanos(MS / 10), longest: Nanos(longest) };
+    let point = Run::clean().every(2, |record| record.read_delay = Some(delay(3 * MS))).point();
+    assert_eq!(point.client.kernel_to_user_ms.n, 600);
+    close(point.client.kernel_to_user_ms.p50, 3.0);
+}

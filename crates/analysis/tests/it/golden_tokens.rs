@@ -52,6 +52,7 @@ fn record(request: &Value) -> Record {
         output_tokens: OutputTokens { server: Some(Tokens(u64::from(n))), ..OutputTokens::default() },
         bytes: Bytes::default(),
         server: ServerTiming::default(),
+        read_delay: None,
         oddities: 0,
     }
 }

@@ -145,6 +145,7 @@ pub(crate) fn answer(index: u64, intended: u64) -> Record {
         output_tokens: OutputTokens { target: Tokens(TOKENS), server: Some(Tokens(TOKENS)), ..OutputTokens::default() },
         bytes: Bytes { sent: 500, received: 2_000 },
         server: ServerTiming::default(),
+        read_delay: None,
         oddities: 0,
     }
 }
