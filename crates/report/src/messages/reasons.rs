@@ -18,7 +18,8 @@ catalogue! {
         BacklogGrowing: "The queue grew throughout the window: the platform was overloaded, and latencies depend on how long the point was held.", "测量窗口内排队持续增长：平台已过载，延迟取决于测试点持续的时长。";
         LittlesLaw: "Requests in flight, rate and latency do not fit together (Little's law): the point was not in a steady state.", "在途请求数、速率与延迟不满足利特尔法则（Little's law）：该测试点未达到稳态。";
         RateNotKept: "The achieved rate fell short of the scheduled one.", "实际速率低于计划速率。";
-        InputLength: "The server counted other input lengths than the plan wanted.", "服务端统计的输入长度与计划不符。";
+        InputLength: "The server counted other input lengths than the plan wanted (a chat template is part of its count, not of the plan's).",
+            "服务端统计的输入长度与计划不符（服务端计数包含对话模板，计划的长度不含）。";
         OutputLength: "Answers were not of the length the plan wanted.", "输出长度与计划不符。";
         TokenCountsDisagree: "The server and the reference tokenizer disagree on the output tokens.", "服务端与参考分词器统计的输出 token 数不一致。";
         PseudoStreaming: "Answers came in one piece although a stream was asked for: TTFT equals the whole answer's time.", "请求了流式输出，但应答一次性返回：TTFT 等于整个应答的时间。";
