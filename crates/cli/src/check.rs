@@ -112,7 +112,9 @@ fn verdict(plan: &Plan, platform: &Platform, probed: &Probed, output: Output) ->
     let answer = &probed.answer;
     let say = |message| output.text(message, &[]);
     let number = |value: Option<u64>| value.map_or_else(|| say(Console::NotTold), |n| n.to_string());
-    let millis = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1} ms"));
+    let millis = |value: Option<f64>| {
+        value.map_or_else(|| "–".to_owned(), |ms| if ms < 1.0 { format!("{ms:.3} ms") } else { format!("{ms:.1} ms") })
+    };
     let streams = match answer.events {
         _ if !plan.workloads[0].stream => say(Console::StreamNotAsked),
         0 => say(Console::StreamsNothing),

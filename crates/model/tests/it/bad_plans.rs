@@ -115,6 +115,17 @@ fn broken_flow_map() {
 }
 
 #[test]
+fn a_bare_reference_in_braces() {
+    let text = with("output: 8}", "output: 8, note: ${KEY}}");
+    assert_snapshot!(refused(text), @r"
+    plan.yaml:9:36: not YAML: while parsing a flow mapping, did not find expected ',' or '}'
+      hint: inside braces, write the reference in quotes: '${NAME}'
+
+    1 problem in plan.yaml
+    ");
+}
+
+#[test]
 fn second_document() {
     assert_snapshot!(refused("kneepoint: 1\n---\nkneepoint: 1\n"), @r#"
     plan.yaml:2:1: a second YAML document begins here
