@@ -284,7 +284,7 @@ fn syntax(text: &str, error: &ScanError) -> TextProblem {
         };
     }
     // The most likely slip: inside a map in braces, the brace of a reference begins another map.
-    let is_bare_reference = line.contains("{") && line.contains(": ${");
+    let is_bare_reference = line.contains('{') && line.contains(": ${");
     let hint = is_bare_reference.then(|| "inside braces, write the reference in quotes: '${NAME}'".to_owned());
     TextProblem { span, message: format!("not YAML: {}", error.info()), hint, secrets: Vec::new() }
 }
