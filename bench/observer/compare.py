@@ -22,6 +22,8 @@ from capture import CaptureError, connections
 # Nanoseconds. "Less than": a difference that reaches its limit has missed it.
 MEDIAN_LIMIT = 200_000
 P99_LIMIT = 1_000_000
+# A p99 of fewer is refused, here as in every report of Kneepoint: it would be the second-largest difference or so.
+P99_SAMPLES = 662
 # Once the clocks are aligned, the packet of a request must have left this close to the instant which its record names.
 SAME_REQUEST = 20_000_000
 
@@ -166,8 +168,9 @@ def one(arguments):
 
 
 def within(figure):
-    """True if a distribution meets both limits."""
-    return figure["median_abs_ns"] < MEDIAN_LIMIT and figure["p99_abs_ns"] < P99_LIMIT
+    """True if a distribution meets both limits; the one on p99 where there are enough samples for one."""
+    tail = figure["p99_abs_ns"] < P99_LIMIT or figure["n"] < P99_SAMPLES
+    return figure["median_abs_ns"] < MEDIAN_LIMIT and tail
 
 
 def summary(arguments):
@@ -197,7 +200,8 @@ def summary(arguments):
                 f"furthest off {even['max_off_ns'] / 1e6:.3f} ms; "
                 f"processors wanted in vain: {'?' if result['cpu_pressure'] is None else format(result['cpu_pressure'], '.1%')}"
             )
-    print(f"\nlimits: median < {MEDIAN_LIMIT / 1e6} ms, p99 < {P99_LIMIT / 1e6} ms: {'met' if agree else 'MISSED'}")
+    judged = f"p99 < {P99_LIMIT / 1e6} ms where n >= {P99_SAMPLES}"
+    print(f"\nlimits: median < {MEDIAN_LIMIT / 1e6} ms, {judged}: {'met' if agree else 'MISSED'}")
     return 0 if agree else 1
 
 

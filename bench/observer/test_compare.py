@@ -347,8 +347,15 @@ class Compare(unittest.TestCase):
     def test_limits(self):
         self.assertEqual(self.compare(lambda i: 99_999)[0], 0)
         self.assertEqual(self.compare(lambda i: 100_000)[0], 1, "a median of 0.2 ms end to end is not less than 0.2 ms")
-        self.assertEqual(self.compare(lambda i: 499_999 if i == 30 else 0)[0], 0)
-        self.assertEqual(self.compare(lambda i: 500_000 if i == 30 else 0)[0], 1)
+        self.assertEqual(self.compare(lambda i: 500_000 if i == 30 else 0)[0], 0, "45 requests support no p99")
+
+    def test_the_tail_is_judged_where_there_are_enough_samples(self):
+        def judged(n, tail):
+            return compare.within({"n": n, "median_abs_ns": 0, "p99_abs_ns": tail})
+
+        self.assertTrue(judged(661, 1_000_000))
+        self.assertFalse(judged(662, 1_000_000))
+        self.assertTrue(judged(662, 999_999))
 
     def test_what_is_not_certain_is_refused(self):
         def changed(change, text):
