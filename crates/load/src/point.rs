@@ -201,9 +201,8 @@ impl PointRun<'_> {
             let report = handle.join().map_err(|_| PointError::Thread)?.map_err(PointError::Poll)?;
             watched.unsent += report.unsent;
             watched.interrupted |= report.interrupted;
-            if let Some(share) = report.cpu_share {
-                watched.worker_cpu_share = Some(watched.worker_cpu_share.map_or(share, |other| other.max(share)));
-            }
+            watched.worker_cpu_share = larger(watched.worker_cpu_share, report.cpu_share);
+            watched.worker_wait_share = larger(watched.worker_wait_share, report.wait_share);
         }
         Ok(watched)
     }
@@ -230,6 +229,7 @@ impl PointRun<'_> {
             unsent: watched.unsent,
             interrupted: watched.interrupted,
             worker_cpu_share: watched.worker_cpu_share,
+            worker_wait_share: watched.worker_wait_share,
             process_cpu_share: watched.process_cpu_share,
         }
     }
@@ -241,7 +241,12 @@ struct Watched {
     unsent: u64,
     interrupted: bool,
     worker_cpu_share: Option<f64>,
+    worker_wait_share: Option<f64>,
     process_cpu_share: Option<f64>,
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 #[derive(Debug, Default)]

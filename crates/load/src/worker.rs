@@ -18,7 +18,7 @@ use mio::{Events, Interest, Poll, Token};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, KernelClock};
 use crate::flight::{Dispatch, End, Flight, Passage};
-use crate::host::thread_cpu;
+use crate::host::{raise_thread_priority, thread_cpu, thread_waited};
 use crate::journal::JournalSender;
 use crate::stop::Stop;
 use crate::task::{PointTask, Prepared};
@@ -55,6 +55,8 @@ pub(crate) enum Share {
 pub(crate) struct WorkerReport {
     /// CPU time ÷ wall time over the window.
     pub(crate) cpu_share: Option<f64>,
+    /// Time spent waiting for a processor ÷ wall time over the window.
+    pub(crate) wait_share: Option<f64>,
     /// Arrivals in the window that were never dispatched.
     pub(crate) unsent: u64,
     /// `true` if the run was stopped before the window ended.
@@ -101,11 +103,24 @@ pub(crate) struct Worker<'a> {
     cpu_window: CpuWindow,
 }
 
-/// CPU time at the edges of the measured window.
+/// What the thread had used and waited for at the edges of the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuWindow {
-    start: Option<(Nanos, Nanos)>,
-    end: Option<(Nanos, Nanos)>,
+    start: Option<CpuSample>,
+    end: Option<CpuSample>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CpuSample {
+    at: Nanos,
+    used: Nanos,
+    waited: Option<Nanos>,
+}
+
+impl CpuSample {
+    fn take(at: Nanos) -> Self {
+        Self { at, used: thread_cpu(), waited: thread_waited() }
+    }
 }
 
 impl<'a> Worker<'a> {
@@ -147,6 +162,7 @@ impl<'a> Worker<'a> {
 
     /// Sends this worker's share of the point and returns when its last request has ended or was cut.
     pub(crate) fn run(mut self) -> std::io::Result<WorkerReport> {
+        raise_thread_priority();
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
@@ -171,7 +187,8 @@ impl<'a> Worker<'a> {
             self.wait(&mut events, wake, now)?;
             self.handle(&events);
         }
-        Ok(WorkerReport { cpu_share: self.cpu_share(), unsent: self.unsent(), interrupted: self.interrupted })
+        let (cpu_share, wait_share) = self.cpu_shares();
+        Ok(WorkerReport { cpu_share, wait_share, unsent: self.unsent(), interrupted: self.interrupted })
     }
 
     fn heed_stop(&mut self, now: Nanos) {
@@ -522,18 +539,21 @@ impl<'a> Worker<'a> {
 
     fn sample_cpu(&mut self, now: Nanos) {
         if self.cpu_window.start.is_none() && now >= self.task.window_start {
-            self.cpu_window.start = Some((now, thread_cpu()));
+            self.cpu_window.start = Some(CpuSample::take(now));
         }
         if self.cpu_window.end.is_none() && now >= self.task.window_end() && self.cpu_window.start.is_some() {
-            self.cpu_window.end = Some((now, thread_cpu()));
+            self.cpu_window.end = Some(CpuSample::take(now));
         }
     }
 
-    fn cpu_share(&self) -> Option<f64> {
-        let (from, cpu_from) = self.cpu_window.start?;
-        let (to, cpu_to) = self.cpu_window.end.unwrap_or_else(|| (self.clock.now(), thread_cpu()));
-        let wall = to.since(from).filter(|wall| *wall > Nanos::ZERO)?;
-        Some(cpu_to.saturating_sub(cpu_from).as_secs_f64() / wall.as_secs_f64())
+    /// CPU time and time spent waiting for a processor, each ÷ wall time.
+    fn cpu_shares(&self) -> (Option<f64>, Option<f64>) {
+        let Some(from) = self.cpu_window.start else { return (None, None) };
+        let to = self.cpu_window.end.unwrap_or_else(|| CpuSample::take(self.clock.now()));
+        let Some(wall) = to.at.since(from.at).filter(|wall| *wall > Nanos::ZERO) else { return (None, None) };
+        let share = |span: Nanos| span.as_secs_f64() / wall.as_secs_f64();
+        let waited = from.waited.zip(to.waited).map(|(from, to)| share(to.saturating_sub(from)));
+        (Some(share(to.used.saturating_sub(from.used))), waited)
     }
 
     fn unsent(&self) -> u64 {

@@ -217,6 +217,10 @@ pub struct PointEnded {
     pub interrupted: bool,
     /// Busiest worker's CPU time ÷ wall time over the window.
     pub worker_cpu_share: Option<f64>,
+    /// The worker's time spent waiting for a processor ÷ wall time over the window, of the worker that waited most;
+    /// `None` where the system does not tell.
+    #[serde(default)]
+    pub worker_wait_share: Option<f64>,
     /// Process CPU time ÷ (wall time × cores) over the window.
     pub process_cpu_share: Option<f64>,
 }

@@ -171,6 +171,10 @@ pub enum ReasonCode {
     ClientLate,
     /// The client's busiest thread was short of CPU. Observed: its CPU share.
     ClientBusy,
+    /// The client's thread waited for a processor: what arrived meanwhile was read late. Observed: share of the window.
+    ClientWaited,
+    /// The client read late what had arrived. Observed: p99 of the longest wait of each answer, ms.
+    ClientReadLate,
     /// Too many requests failed. Observed: share.
     ErrorRate,
     /// The run was stopped inside this point. Observed: measured seconds.
@@ -380,6 +384,9 @@ pub struct ClientSummary {
     pub clock: String,
     /// Busiest worker thread's CPU time ÷ wall time.
     pub cpu_share: Option<f64>,
+    /// Time the worker thread that waited most spent waiting for a processor ÷ wall time.
+    #[serde(default)]
+    pub cpu_wait_share: Option<f64>,
     /// Process CPU time ÷ (wall time × cores).
     pub process_cpu_share: Option<f64>,
     /// Dispatched − intended, ms.

@@ -141,6 +141,7 @@ fn recover(directory: &Path, unfinished: Option<PointStarted>) -> Result<(Option
             unsent: 0,
             interrupted: true,
             worker_cpu_share: None,
+            worker_wait_share: None,
             process_cpu_share: None,
         }
     });

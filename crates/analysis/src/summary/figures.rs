@@ -38,6 +38,7 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
         window_s,
         from: &from,
         lag_p99_ms: client.lag_p99_ms,
+        read_delay_p99_ms: client.read_delay_p99_ms,
         median_ms: spans.ttft.any_percentile(Ppm::P50).or(spans.response.any_percentile(Ppm::P50)),
         throughput: &throughput,
         input: &input_tokens,
@@ -153,21 +154,25 @@ fn load(level: Level) -> LoadSummary {
 struct Client {
     summary: ClientSummary,
     lag_p99_ms: Option<f64>,
+    read_delay_p99_ms: Option<f64>,
 }
 
 fn client(facts: &RunFacts<'_>, from: &Accumulator) -> Client {
     let measured = || from.arrivals.iter().filter(|arrival| arrival.measured);
     let lag = sorted(measured().map(|arrival| Some(arrival.lag)));
+    let read_delay = sorted(measured().map(|arrival| arrival.read_delay));
     let finite = |share: Option<f64>| share.filter(|share| share.is_finite());
     Client {
         lag_p99_ms: lag.any_percentile(Ppm::P99),
+        read_delay_p99_ms: read_delay.any_percentile(Ppm::P99),
         summary: ClientSummary {
             clock: facts.manifest.clock.clone(),
             cpu_share: finite(from.ended.worker_cpu_share),
+            cpu_wait_share: finite(from.ended.worker_wait_share),
             process_cpu_share: finite(from.ended.process_cpu_share),
             schedule_lag_ms: lag.distribution,
             client_queue_ms: ns_distribution(measured().map(|arrival| arrival.queue)),
-            kernel_to_user_ms: ns_distribution(measured().map(|arrival| arrival.read_delay)),
+            kernel_to_user_ms: read_delay.distribution,
         },
     }
 }

@@ -17,6 +17,17 @@ pub const LAG_SHARE_OF_MEDIAN: f64 = 0.01;
 /// CPU share of the client's busiest thread from which a point is not valid.
 pub const CLIENT_CPU_SHARE: f64 = 0.9;
 
+/// Share of the window that the client's thread waited for a processor above which a point is not valid …
+pub const CLIENT_WAITED_INVALID: f64 = 0.1;
+/// … and above which the reader is warned.
+pub const CLIENT_WAITED_WARNING: f64 = 0.03;
+
+/// p99 of the longest wait of each answer to be read, ms, above which a point is not valid. Arrivals carry the kernel's
+/// stamp, but packets that wait together share the last one's, so gaps inside such a wait are lost …
+pub const READ_DELAY_INVALID_MS: f64 = 20.0;
+/// … and above which the reader is warned.
+pub const READ_DELAY_WARNING_MS: f64 = 5.0;
+
 /// Share of failed requests above which a point is not valid; any failure at all is a warning.
 pub const ERROR_SHARE: f64 = 0.05;
 

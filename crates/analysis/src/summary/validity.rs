@@ -17,6 +17,8 @@ pub(super) struct Observed<'a> {
     pub(super) window_s: f64,
     pub(super) from: &'a Accumulator,
     pub(super) lag_p99_ms: Option<f64>,
+    /// p99 of the longest wait of each answer to be read, however few there are.
+    pub(super) read_delay_p99_ms: Option<f64>,
     /// Median TTFT, without a stream median response time.
     pub(super) median_ms: Option<f64>,
     pub(super) throughput: &'a Throughput,
@@ -32,6 +34,8 @@ pub(super) fn reasons(seen: &Observed<'_>) -> Vec<Reason> {
         too_few_samples,
         client_late,
         client_busy,
+        client_waited,
+        client_read_late,
         error_rate,
         interrupted,
         records_lost,
@@ -117,6 +121,16 @@ fn client_late(seen: &Observed<'_>) -> Option<Reason> {
 fn client_busy(seen: &Observed<'_>) -> Option<Reason> {
     let busy = seen.from.ended.worker_cpu_share.filter(|share| share.is_finite())?;
     graded(ReasonCode::ClientBusy, busy, limits::CLIENT_CPU_SHARE, limits::CLIENT_CPU_SHARE)
+}
+
+fn client_waited(seen: &Observed<'_>) -> Option<Reason> {
+    let waited = seen.from.ended.worker_wait_share.filter(|share| share.is_finite())?;
+    graded(ReasonCode::ClientWaited, waited, limits::CLIENT_WAITED_WARNING, limits::CLIENT_WAITED_INVALID)
+}
+
+fn client_read_late(seen: &Observed<'_>) -> Option<Reason> {
+    let delay = seen.read_delay_p99_ms?;
+    graded(ReasonCode::ClientReadLate, delay, limits::READ_DELAY_WARNING_MS, limits::READ_DELAY_INVALID_MS)
 }
 
 fn error_rate(seen: &Observed<'_>) -> Option<Reason> {

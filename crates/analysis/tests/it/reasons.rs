@@ -73,6 +73,29 @@ fn client_busy() {
 }
 
 #[test]
+fn client_waited() {
+    let waited = |share| {
+        let mut run = Run::clean();
+        run.ended.worker_wait_share = Some(share);
+        run
+    };
+    provokes(&waited(0.2), ReasonCode::ClientWaited, Severity::Invalid, 0.2);
+    provokes(&waited(0.05), ReasonCode::ClientWaited, Severity::Warning, 0.05);
+    lacks(&waited(0.01), ReasonCode::ClientWaited);
+}
+
+#[test]
+fn client_read_late() {
+    let late = |ms| {
+        let delay = kneepoint_model::record::ReadDelay { first: Nanos(0), longest: Nanos(ms * MS) };
+        Run::clean().every(50, move |record| record.read_delay = Some(delay))
+    };
+    provokes(&late(30), ReasonCode::ClientReadLate, Severity::Invalid, 30.0);
+    provokes(&late(7), ReasonCode::ClientReadLate, Severity::Warning, 7.0);
+    lacks(&late(1), ReasonCode::ClientReadLate);
+}
+
+#[test]
 fn error_rate() {
     provokes(&Run::clean().every(10, refuse), ReasonCode::ErrorRate, Severity::Invalid, 0.1);
     provokes(&Run::clean().every(50, refuse), ReasonCode::ErrorRate, Severity::Warning, 0.02);

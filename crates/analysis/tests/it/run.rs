@@ -69,6 +69,7 @@ impl Run {
                 unsent: 0,
                 interrupted: false,
                 worker_cpu_share: Some(0.2),
+                worker_wait_share: Some(0.001),
                 process_cpu_share: Some(0.1),
             },
             records,

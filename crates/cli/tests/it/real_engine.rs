@@ -89,7 +89,10 @@ fn check_records(bundle: &Path, unary: bool) {
 
 #[track_caller]
 fn check(point: &PointSummary, flags: &[&str]) {
-    let is_the_platforms = |code: ReasonCode| !matches!(code, ReasonCode::ClientLate | ReasonCode::ClientBusy);
+    let is_the_platforms = |code: ReasonCode| {
+        use ReasonCode::{ClientBusy, ClientLate, ClientReadLate, ClientWaited};
+        !matches!(code, ClientLate | ClientBusy | ClientWaited | ClientReadLate)
+    };
     let invalid = point.reasons.iter().filter(|reason| reason.severity == Severity::Invalid);
     let not_ours: Vec<_> = invalid.filter(|reason| is_the_platforms(reason.code)).collect();
     assert!(not_ours.is_empty(), "{flags:?}: {not_ours:?}");

@@ -12,6 +12,10 @@ catalogue! {
         TooFewSamples: "Fewer samples than the plan asked for.", "样本数少于测试计划的要求。";
         ClientLate: "The client dispatched requests late: it was the limit, not the platform.", "客户端发送请求过晚：瓶颈在客户端，而非平台。";
         ClientBusy: "The client's busiest thread was short of CPU: latencies may be the client's.", "客户端最繁忙线程的 CPU 不足：测得的延迟可能来自客户端。";
+        ClientWaited: "The client waited for a processor: what arrived meanwhile was read late, and gaps inside such a wait are lost. Give it a core of its own.",
+            "客户端在等待处理器：期间到达的数据未能及时读取，其间的间隔无法还原。请为客户端留出独立的核心。";
+        ClientReadLate: "The client read late what had arrived: gaps inside such a wait are lost.",
+            "客户端读取过晚：等待期间的间隔无法还原。";
         ErrorRate: "Too many requests failed.", "失败的请求过多。";
         Interrupted: "The run was stopped inside this point.", "测试在该测试点进行期间被中断。";
         RecordsLost: "The journal lost records of this point.", "该测试点的部分请求记录丢失。";
@@ -38,6 +42,8 @@ pub(crate) fn reason_text(code: ReasonCode, language: Language) -> &'static str 
         ReasonCode::TooFewSamples => ReasonText::TooFewSamples,
         ReasonCode::ClientLate => ReasonText::ClientLate,
         ReasonCode::ClientBusy => ReasonText::ClientBusy,
+        ReasonCode::ClientWaited => ReasonText::ClientWaited,
+        ReasonCode::ClientReadLate => ReasonText::ClientReadLate,
         ReasonCode::ErrorRate => ReasonText::ErrorRate,
         ReasonCode::Interrupted => ReasonText::Interrupted,
         ReasonCode::RecordsLost => ReasonText::RecordsLost,
@@ -63,6 +69,8 @@ catalogue! {
         Failed: "{n} failed", "{n} 个失败";
         Samples: "n = {n}", "样本数 {n}";
         LagP99: "lag p99 {n}", "滞后 p99 为 {n}";
+        Waited: "{n} of the window", "占窗口 {n}";
+        ReadP99: "wait p99 {n}", "等待 p99 为 {n}";
         CpuShare: "{n} of a core", "占单核 {n}";
         Failures: "{n} failed", "失败率 {n}";
         Measured: "{n} measured", "已测量 {n}";
@@ -85,6 +93,8 @@ pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<Strin
         ReasonCode::TooFewSamples => Figure::Samples,
         ReasonCode::ClientLate => Figure::LagP99,
         ReasonCode::ClientBusy => Figure::CpuShare,
+        ReasonCode::ClientWaited => Figure::Waited,
+        ReasonCode::ClientReadLate => Figure::ReadP99,
         ReasonCode::ErrorRate => Figure::Failures,
         ReasonCode::Interrupted => Figure::Measured,
         ReasonCode::RecordsLost => Figure::Lost,
@@ -108,7 +118,7 @@ fn reason_value(code: ReasonCode, value: f64) -> String {
         ReasonCode::NoSuccess | ReasonCode::TooFewSamples | ReasonCode::Cut | ReasonCode::Oddities => {
             format::whole(value)
         }
-        ReasonCode::ClientLate => format::millis(value),
+        ReasonCode::ClientLate | ReasonCode::ClientReadLate => format::millis(value),
         ReasonCode::Interrupted => format!("{} s", format::number(value)),
         ReasonCode::RecordsLost => format::bytes(value),
         ReasonCode::BacklogGrowing => format::number(value),
@@ -128,7 +138,7 @@ pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
         | ReasonCode::InputLength
         | ReasonCode::OutputLength
         | ReasonCode::TokenCountsDisagree => format::percent(limit),
-        ReasonCode::ClientLate => format!("{} ms", format::limit(limit)),
+        ReasonCode::ClientLate | ReasonCode::ClientReadLate => format!("{} ms", format::limit(limit)),
         ReasonCode::BacklogGrowing => format::limit(limit),
         code => reason_value(code, limit),
     })

@@ -242,6 +242,7 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         slo: BTreeMap::from([("realtime".into(), slo(good, n, window_s))]),
         client: ClientSummary {
             clock: "kernel".into(),
+            cpu_wait_share: Some(0.004),
             cpu_share: Some(0.03 * rate / 8.0),
             process_cpu_share: Some(0.01),
             schedule_lag_ms: distribution(n, 0.06, 0.5),
