@@ -204,5 +204,7 @@ catalogue! {
         SeverityWarning: "Warning", "警告";
         SeverityInfo: "Note", "说明";
         TextMore: "points: {n} of {planned}", "测试点：{n}/{planned}";
+        TextWarnings: "Warnings", "警告";
+        TextOfPoints: "{n} of {all} points", "{all} 个测试点中的 {n} 个";
     }
 }

@@ -98,6 +98,8 @@ catalogue! {
         NoteNoSamples: "No sample: no request of this point has such a value.", "无样本：该测试点没有任何请求具有此项数值。";
         NoteRefused: "n too small: so few samples cannot support this percentile. The number needed is given.", "样本不足：样本数不足以支撑该分位数，所需样本数见表中。";
         NoteNotSupported: "n is too small for this percentile.", "样本数不足以支撑该分位数。";
+        NeedsSamples: "{percentile} needs {n} samples", "{percentile} 需 {n} 个样本";
+        NeedsAlso: "{percentile} {n}", "{percentile} 需 {n} 个";
         NoteOneSample: "Needs two samples.", "需要至少两个样本。";
         NoteNoTokens: "Nobody counted the output tokens.", "没有输出 token 计数。";
         NoteClosedLoop: "Closed loop: arrivals wait for answers by design.", "闭环：按设计，请求会等待应答。";

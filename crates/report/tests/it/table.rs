@@ -1,8 +1,9 @@
 //! The table for terminals.
 
+use kneepoint_model::summary::{ReasonCode, Severity};
 use kneepoint_report::{Language, text_table};
 
-use crate::sample::{SHAPES, closed_loop, sample, troubled};
+use crate::sample::{SHAPES, closed_loop, reason, sample, troubled};
 
 #[test]
 fn english() {
@@ -39,4 +40,24 @@ fn a_run_without_points_is_a_table_without_rows() {
     run.summary.run.points_planned = 3;
     let text = text_table(&run.summary, Language::English);
     assert!(text.contains("points: 0 of 3"), "{text}");
+}
+
+#[test]
+fn the_table_says_itself_what_is_wrong_with_its_points() {
+    let mut run = sample("x", &SHAPES[..1], &[1.0, 2.0, 4.0]);
+    assert!(!text_table(&run.summary, Language::English).contains("Cut"));
+    let cut = run.point(2);
+    (cut.requests.cut, cut.valid) = (135, false);
+    cut.reasons.push(reason(ReasonCode::Cut, Severity::Invalid, Some(135.0), Some(12.0)));
+    for index in [0, 1] {
+        run.point(index).reasons.push(reason(ReasonCode::Oddities, Severity::Warning, Some(3.0), Some(0.0)));
+    }
+    let text = text_table(&run.summary, Language::English);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains("Failed  Cut  Requests/s"), "{text}");
+    assert!(lines[4].contains(" 135 "), "{text}");
+    let why = "  vllm-a100, 4 req/s: Requests were still open at the end of the drain (still open: 135, limit 12)";
+    assert!(lines.contains(&why), "{text}");
+    assert!(lines.contains(&"  Malformed or unknown events in the answers (2 of 3 points)"), "{text}");
+    assert!(lines.contains(&"* p95 needs 130 samples, p99 662"), "{text}");
 }
