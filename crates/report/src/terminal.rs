@@ -13,8 +13,11 @@ use crate::view::warnings::figure_with_limit;
 /// Longest a name may be in a column; longer ones are cut in the middle of nothing, at the end, with an ellipsis.
 const NAME_COLUMNS: usize = 28;
 
+/// A percentile of one of a point's distributions: where that is, and which.
+type Shown = (fn(&PointSummary) -> &Distribution, &'static str);
+
 /// The percentiles shown.
-const QUANTILES: [(fn(&PointSummary) -> &Distribution, &str); 5] = [
+const QUANTILES: [Shown; 5] = [
     (|p| &p.ttft_ms, "p50"),
     (|p| &p.ttft_ms, "p95"),
     (|p| &p.ttft_ms, "p99"),
