@@ -66,11 +66,13 @@ pub const STREAM_PIECES: usize = 2;
 /// So did one whose tokens followed each other faster than this on average: no engine decodes 10,000 tokens/s for one
 /// user, so something held them back.
 pub const STREAM_FASTEST_TOKEN: Nanos = Nanos(100_000);
-/// Share of answers in one piece above which the reader is warned.
-pub const PSEUDO_STREAMING_SHARE: f64 = 0.5;
+/// Share of answers in one piece above which the reader is warned: from there on they move a 90th percentile.
+pub const PSEUDO_STREAMING_SHARE: f64 = 0.1;
 
 /// Share of prompt tokens served from a cache above which the reader is warned.
 pub const CACHED_SHARE: f64 = 0.01;
+/// The same above which a point is not valid: most of its prompts were not worked on, so its latencies are the cache's.
+pub const CACHED_INVALID: f64 = 0.5;
 
 /// Share of successful answers that cannot be judged (no token count) up to which an SLO is still evaluated; they then
 /// count as not good.

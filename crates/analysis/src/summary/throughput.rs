@@ -5,6 +5,9 @@ use kneepoint_model::summary::Throughput;
 use super::accumulate::Accumulator;
 use crate::stats::moments;
 
+/// A coefficient below this is the rounding of equal seconds, not a spread.
+const ROUNDING: f64 = 1e-12;
+
 /// The throughput of one point. A window of no length has rates of 0 where a rate is never absent, else none.
 pub(super) fn summarise(from: &Accumulator, window_s: f64, open: bool) -> Throughput {
     let window = &from.window;
@@ -34,5 +37,18 @@ pub(super) fn summarise(from: &Accumulator, window_s: f64, open: bool) -> Throug
 /// Standard deviation ÷ mean; `None` under two seconds or without a token.
 fn stability(seconds: &[f64]) -> Option<f64> {
     let mean = moments::mean(seconds).filter(|mean| *mean > 0.0)?;
-    Some(moments::standard_deviation(seconds)? / mean)
+    let coefficient = moments::standard_deviation(seconds)? / mean;
+    Some(if coefficient < ROUNDING { 0.0 } else { coefficient })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_that_differ_by_rounding_are_equal() {
+        let seconds = [0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2];
+        assert_eq!(stability(&seconds), Some(0.0));
+        assert!(stability(&[1.0, 1.000_001]).is_some_and(|coefficient| coefficient > 0.0));
+    }
 }

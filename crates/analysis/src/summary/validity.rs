@@ -214,7 +214,7 @@ fn littles_law(seen: &Observed<'_>) -> Option<Reason> {
 }
 
 /// Requests that ended in the window against those that could have: intended early enough before its end, and late
-/// enough before its start, for the shortest latency seen.
+/// enough before its start, for the shortest latency seen. The figure told is the one that the rates beside it give.
 fn rate_not_kept(seen: &Observed<'_>) -> Option<Reason> {
     if !is_open(seen) {
         return None;
@@ -228,8 +228,9 @@ fn rate_not_kept(seen: &Observed<'_>) -> Option<Reason> {
     let kept = share(ended, due as u64)?;
     // A handful more or less at the edges is chance.
     let beyond_chance = due as f64 - ended as f64 > deviations(seen) * (due as f64).sqrt();
-    (kept < limits::RATE_KEPT && beyond_chance)
-        .then(|| reason(ReasonCode::RateNotKept, Severity::Warning, kept, limits::RATE_KEPT))
+    let shown = seen.throughput.req_s / seen.throughput.scheduled_req_s.filter(|rate| *rate > 0.0)?;
+    (kept < limits::RATE_KEPT && shown < limits::RATE_KEPT && beyond_chance)
+        .then(|| reason(ReasonCode::RateNotKept, Severity::Warning, shown, limits::RATE_KEPT))
 }
 
 fn input_length(seen: &Observed<'_>) -> Option<Reason> {
@@ -241,9 +242,10 @@ fn output_length(seen: &Observed<'_>) -> Option<Reason> {
     length(ReasonCode::OutputLength, seen.output.used.mean?, seen.output.target)
 }
 
+/// The sign says the direction: below 0 the answers or prompts were shorter than the plan wanted.
 fn length(code: ReasonCode, mean: f64, target: u64) -> Option<Reason> {
-    let deviation = (target > 0).then(|| (mean / target as f64 - 1.0).abs())?;
-    graded_warning(code, deviation, limits::LENGTH)
+    let deviation = (target > 0).then(|| mean / target as f64 - 1.0)?;
+    (deviation.abs() > limits::LENGTH).then(|| reason(code, Severity::Warning, deviation, limits::LENGTH))
 }
 
 fn graded_warning(code: ReasonCode, observed: f64, limit: f64) -> Option<Reason> {
@@ -264,7 +266,8 @@ fn pseudo_streaming(seen: &Observed<'_>) -> Option<Reason> {
 }
 
 fn cached_prompts(seen: &Observed<'_>) -> Option<Reason> {
-    graded_warning(ReasonCode::CachedPrompts, seen.input.cached_or_reasoning_share?, limits::CACHED_SHARE)
+    let share = seen.input.cached_or_reasoning_share?;
+    graded(ReasonCode::CachedPrompts, share, limits::CACHED_SHARE, limits::CACHED_INVALID)
 }
 
 fn invisible_output(seen: &Observed<'_>) -> Option<Reason> {

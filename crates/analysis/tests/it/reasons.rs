@@ -149,6 +149,10 @@ fn rate_not_kept() {
     let mut run = Run::clean().each(|record| delay(record, record.intended.0 / 4));
     run.ended.ended = Nanos(WARM_UP + WINDOW + 20 * SECOND);
     provokes(&run, ReasonCode::RateNotKept, Severity::Warning, 0.8);
+    // A reader who divides the two rates of the table gets the figure of the warning.
+    let point = run.point();
+    let told = point.reasons.iter().find(|reason| reason.code == ReasonCode::RateNotKept).and_then(|r| r.observed);
+    assert_eq!(told, point.throughput.scheduled_req_s.map(|scheduled| point.throughput.req_s / scheduled));
 }
 
 #[test]
@@ -167,7 +171,7 @@ fn lengths() {
     let longer = Run::clean().each(|record| record.input_tokens.server = Some(Tokens(120)));
     provokes(&longer, ReasonCode::InputLength, Severity::Warning, 0.2);
     let shorter = Run::clean().each(|record| record.output_tokens.server = Some(Tokens(9)));
-    provokes(&shorter, ReasonCode::OutputLength, Severity::Warning, 2.0 / 11.0);
+    provokes(&shorter, ReasonCode::OutputLength, Severity::Warning, -2.0 / 11.0);
 }
 
 #[test]
@@ -183,6 +187,10 @@ fn pseudo_streaming() {
     provokes(&at_once, ReasonCode::PseudoStreaming, Severity::Warning, 1.0);
     let burst = Run::clean().each(|record| record.events.gaps = vec![2_500; 10]);
     provokes(&burst, ReasonCode::PseudoStreaming, Severity::Warning, 1.0);
+    // Events that all came at one instant have no TPOT: as many as that are no oddity of single answers.
+    let at_one_instant = |step| Run::clean().every(step, |record| record.events.gaps = vec![0; 10]);
+    provokes(&at_one_instant(8), ReasonCode::PseudoStreaming, Severity::Warning, 1.0 / 8.0);
+    lacks(&at_one_instant(10), ReasonCode::PseudoStreaming);
     let mut unasked = at_once;
     unasked.plan = plan(", stream: false");
     lacks(&unasked, ReasonCode::PseudoStreaming);
@@ -192,6 +200,8 @@ fn pseudo_streaming() {
 fn cached_prompts() {
     let run = Run::clean().each(|record| record.input_tokens.cached = Some(Tokens(50)));
     provokes(&run, ReasonCode::CachedPrompts, Severity::Warning, 50.0 / 101.0);
+    let most = Run::clean().each(|record| record.input_tokens.cached = Some(Tokens(60)));
+    provokes(&most, ReasonCode::CachedPrompts, Severity::Invalid, 60.0 / 101.0);
 }
 
 #[test]
