@@ -178,12 +178,12 @@ pub struct ConcurrencyFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Hold")]
 pub struct HoldFile {
-    /// The measured window lasts at least this long. Default: 1m.
+    /// The measured window lasts at least this long; longer where `min_samples` needs it. Default: 1m.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "for")]
     #[schemars(extend("examples" = ["10m"]))]
     pub at_least: Option<String>,
-    /// The window goes on until it holds so many requests. Default: 100, or fewer where the lowest rate of the sweep
-    /// gives fewer within `at_most`.
+    /// The window goes on until it holds so many requests. Default: 130, the fewest that support a p95, or fewer
+    /// where the lowest rate of the sweep gives fewer within an `at_most` that is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_samples: Option<u64>,
     /// Load before the window, left out of every figure. Default: 5s. `0s` for none.

@@ -50,7 +50,7 @@ fn a_small_plan_gets_every_default() {
         Hold {
             warm_up: Nanos::from_secs(5),
             at_least: Nanos::from_secs(60),
-            min_samples: 100,
+            min_samples: 130,
             at_most: Nanos::from_secs(600),
             drain: Nanos::from_secs(120),
         }

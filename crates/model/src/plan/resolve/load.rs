@@ -10,7 +10,8 @@ use crate::yaml::{Part, Path, Problem};
 
 const DEFAULT_WINDOW: Nanos = Nanos::from_secs(60);
 const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
-const DEFAULT_MIN_SAMPLES: u64 = 100;
+/// The fewest samples that support a p95 (docs/metrics.md, section 3).
+const DEFAULT_MIN_SAMPLES: u64 = 130;
 /// `at_most` is so many times `for` where the plan does not say.
 const AT_MOST_FACTOR: u64 = 10;
 const DEFAULT_SHARE: f64 = 0.99;
