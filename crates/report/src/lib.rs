@@ -20,9 +20,6 @@ pub use messages::{Console, Language, UnknownLanguage};
 use view::comparison::Comparison;
 use view::document::Document;
 
-/// How a reader measures the same again.
-const REPEAT_COMMAND: &str = "kneepoint run plan.yaml";
-
 /// One run, as its bundle tells it.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {

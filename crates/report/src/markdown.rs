@@ -131,8 +131,8 @@ fn method(out: &mut String, run: &RunMethod<'_>, language: Language) {
     let _ = writeln!(out, "**{}**\n", run.environment.caption);
     table_body(out, &run.environment);
     let _ = writeln!(out, "**{}**\n", Label::RepeatTitle.text(language));
-    paragraph(out, Sentence::RepeatIntro.text(language));
-    let _ = writeln!(out, "```sh\n{}\n```\n", crate::REPEAT_COMMAND);
+    paragraph(out, &run.repeat);
+    let _ = writeln!(out, "```sh\n{}\n```\n", run.command);
     paragraph(out, &run.seed);
     let _ = writeln!(out, "**{}**\n", Label::PlanTitle.text(language));
     let fence = fence(run.plan);

@@ -31,8 +31,8 @@ catalogue! {
             "95% 置信区间：在当前样本量下，真实值以 95% 的置信度落入的范围。区间重叠时视为不分高下。";
         Throughput: "Throughput: output tokens, all tokens or requests completed in the measured window ÷ its length.",
             "吞吐：测量窗口内完成的输出 token、全部 token 或请求数 ÷ 窗口时长。";
-        Goodput: "Goodput: requests per second that met every limit of the SLO.",
-            "有效吞吐（goodput）：每秒满足 SLO 全部限值的请求数。";
+        Goodput: "Goodput: requests per second that met every limit of the SLO. Counted by intended time, answers that ended in the drain included, so it can exceed achieved requests/s, which counts answers that ended inside the window.",
+            "有效吞吐（goodput）：每秒满足 SLO 全部限值的请求数。按计划发送时刻计数，包含在排空阶段结束的应答，因此可能高于只计窗口内结束的应答的完成速率。";
         Attainment: "Attainment: requests that met every limit ÷ requests judged; failures count as missed, requests cut by the end of the test are left out.",
             "SLO 达成率：满足全部限值的请求 ÷ 参与评判的请求；失败计为未达标，因测试结束而中止的请求不计入。";
         Stability: "Stability coefficient: standard deviation ÷ mean of the output tokens per second within the window; lower is steadier.",

@@ -21,13 +21,15 @@ catalogue! {
         RecordsLost: "The journal lost records of this point.", "该测试点的部分请求记录丢失。";
         BacklogGrowing: "The queue grew throughout the window: the platform was overloaded, and latencies depend on how long the point was held.", "测量窗口内排队持续增长：平台已过载，延迟取决于测试点持续的时长。";
         LittlesLaw: "Requests in flight, rate and latency do not fit together (Little's law): the point was not in a steady state.", "在途请求数、速率与延迟不满足利特尔法则（Little's law）：该测试点未达到稳态。";
-        RateNotKept: "The achieved rate fell short of the scheduled one.", "实际速率低于计划速率。";
+        RateNotKept: "The achieved rate fell short of the scheduled one.", "完成速率低于计划速率。";
         InputLength: "The server counted other input lengths than the plan wanted (a chat template is part of its count, not of the plan's).",
             "服务端统计的输入长度与计划不符（服务端计数包含对话模板，计划的长度不含）。";
         OutputLength: "Answers were not of the length the plan wanted.", "输出长度与计划不符。";
         TokenCountsDisagree: "The server and the reference tokenizer disagree on the output tokens.", "服务端与参考分词器统计的输出 token 数不一致。";
-        PseudoStreaming: "Answers came in one piece although a stream was asked for: TTFT equals the whole answer's time.", "请求了流式输出，但应答一次性返回：TTFT 等于整个应答的时间。";
-        CachedPrompts: "Prompt tokens were served from a cache: latencies are better than without it.", "部分提示词 token 命中了缓存：延迟会优于未命中缓存的情况。";
+        PseudoStreaming: "Answers came in one piece or nearly so although a stream was asked for: the platform buffers, or the client read late. Their TTFT is about the whole answer's time, their TPOT too short or missing.",
+            "请求了流式输出，但部分应答一次性或几乎一次性到达：平台有缓冲，或客户端读取过晚。这些应答的 TTFT 接近整个应答的时间，TPOT 偏小或不存在。";
+        CachedPrompts: "Prompt tokens were served from a cache: latencies are better than without it. The same plan and seed send the same prompts: measure again with another seed, or restart the server.",
+            "部分提示词 token 命中了缓存：延迟会优于未命中缓存的情况。相同的计划和随机种子会发送相同的提示词：请更换随机种子或重启服务端后重新测量。";
         InvisibleOutput: "Successful answers reported tokens but carried no visible output; they have no TTFT.", "部分成功的应答报告了 token 数却没有可见输出，因而没有 TTFT。";
         NoTokenCount: "Nobody counted the output tokens: neither the server nor a tokenizer.", "服务端和分词器均未给出输出 token 数。";
         Cut: "Requests were still open at the end of the drain.", "排空结束时仍有请求未完成。";
@@ -122,10 +124,8 @@ fn reason_value(code: ReasonCode, value: f64) -> String {
         ReasonCode::Interrupted => format!("{} s", format::number(value)),
         ReasonCode::RecordsLost => format::bytes(value),
         ReasonCode::BacklogGrowing => format::number(value),
-        ReasonCode::LittlesLaw
-        | ReasonCode::InputLength
-        | ReasonCode::OutputLength
-        | ReasonCode::TokenCountsDisagree => format::signed_percent(value),
+        // The other deviations have no direction.
+        ReasonCode::InputLength | ReasonCode::OutputLength => format::signed_percent(value),
         _ => format::percent(value),
     }
 }
@@ -134,10 +134,7 @@ fn reason_value(code: ReasonCode, value: f64) -> String {
 pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
     let limit = reason.limit?;
     Some(match reason.code {
-        ReasonCode::LittlesLaw
-        | ReasonCode::InputLength
-        | ReasonCode::OutputLength
-        | ReasonCode::TokenCountsDisagree => format::percent(limit),
+        ReasonCode::InputLength | ReasonCode::OutputLength => format::percent(limit),
         ReasonCode::ClientLate | ReasonCode::ClientReadLate => format!("{} ms", format::limit(limit)),
         ReasonCode::BacklogGrowing => format::limit(limit),
         code => reason_value(code, limit),

@@ -18,6 +18,9 @@ catalogue! {
         PlainHeadingIn: "{workload}, {kind}", "{workload}（{kind}）";
         NobodyMet: "No platform met it at any valid load level.", "没有任何平台在有效的负载水平下达标。";
         OnlyMet: "{platform} met it up to {load}.", "{platform} 最高在 {load} 下达标。";
+        OnlyMetUnsure: "{platform} met it up to {load}, but that is not certain: {why}.", "{platform} 最高在 {load} 下达标，但并不确定：{why}。";
+        WhyMetUnsure: "with n = {n}, the 95% interval of {platform} ({low}–{high} at {load}) reaches below the share asked for",
+            "在 {n} 个请求下，{platform} 的 95% 置信区间（{load} 下为 {low}–{high}）下限低于要求的达成率";
         ClearWinner: "{platform} carries the most load: {load}. The difference is clear: at or below that load, every other platform missed it with its whole 95% interval.",
             "{platform} 承载能力最强，最高 {load}。差异明确：在不高于该负载的水平下，其他平台达成率的整个 95% 置信区间均低于要求。";
         LikelyWinner: "{platform} met it at the highest load, {load}, but the lead is not certain: {why}.",
@@ -28,6 +31,8 @@ catalogue! {
         WhyNotJudged: "{platform} cannot be judged by this SLO", "{platform} 无法按此 SLO 评判";
         LoadTie: "A tie on load: {platforms} met it at {load}, the highest level any platform did.",
             "承载能力不分高下：{platforms} 均在 {load} 下达标，这也是各平台达标的最高负载。";
+        LoadTieUnsure: "A tie on load: {platforms} met it at {load}, the highest level any platform did, but that is not certain: {why}.",
+            "承载能力不分高下：{platforms} 均在 {load} 下达标，这也是各平台达标的最高负载，但并不确定：{why}。";
         Fastest: "{platform} has the lowest {metric}, {value}; its interval overlaps no other.",
             "{platform} 的 {metric} 最低，为 {value}，置信区间与其他平台均不重叠。";
         FastestTie: "{platforms} tie for the lowest {metric}: their intervals overlap.",
@@ -110,6 +115,10 @@ catalogue! {
         NoteShort: "The window is too short.", "测量窗口过短。";
         NoteFailed: "The percentile falls on a failed request: there is no such latency.", "该分位数落在失败请求上，不存在对应的延迟值。";
         NoteInvalidRows: "Points marked as not valid are shown for completeness; no verdict uses them.", "标为无效的测试点仅供查阅，不用于任何结论。";
+        NoteGoodput: "Goodput counts requests by their intended time, also those whose answers ended in the drain; achieved requests/s counts answers that ended inside the window. So goodput can be the larger.",
+            "有效吞吐按请求的计划发送时刻计数，包含在排空阶段才结束的应答；完成速率只计窗口内结束的应答。因此有效吞吐可能高于完成速率。";
+        NoteTpotOf: "TPOT of {n} of {all} answers; the others had no measurable span: all their tokens came at one instant.",
+            "{all} 个应答中有 {n} 个具有 TPOT，其余应答没有可测量的时间跨度：其全部 token 在同一时刻到达。";
         NoteIntervals: "Below each percentile: its 95% interval; ≥ where n supports no upper bound, nothing where it supports none.", "各分位数下方为 95% 置信区间；“≥”表示样本量不足以给出上限，空白表示无法给出区间。";
         NoneFailed: "No request failed.", "没有失败的请求。";
         NoReasons: "nothing to note", "无异常";
@@ -126,6 +135,8 @@ catalogue! {
         SeriesStill: "{load}: {what}", "{load}：{what}";
         PercentileNote: "Solid p50, dashed p95, dotted p99. {hollow}.", "实线 p50，虚线 p95，点线 p99。{hollow}。";
         RepeatIntro: "Save the plan below as plan.yaml, set the environment variables it names, and run:", "将下方的测试计划保存为 plan.yaml，设置其中引用的环境变量，然后运行：";
+        RepeatDemo: "The simulated platforms of the demo ended with it, and their ports with them; to see it again, run:", "演示所用的模拟平台及其端口已随演示结束而关闭。要再次运行演示，请执行：";
+        RepeatSimulated: "The simulated platforms must be started again first, at the addresses in the plan (kneepoint sim).", "运行之前，须先在计划中的地址重新启动模拟平台（kneepoint sim）。";
         RepeatSeed: "The seed {seed} fixes prompts, lengths and arrivals.", "随机种子 {seed} 决定提示词、长度和到达时刻。";
         MetricsDefined: "The metrics are defined in version {version} of Kneepoint's metric definitions; a line each:", "指标依据 Kneepoint 指标定义第 {version} 版，逐条说明如下：";
         MadeWith: "Made with Kneepoint {version}. Charts: Apache ECharts.", "由 Kneepoint {version} 生成。图表：Apache ECharts。";

@@ -13,6 +13,13 @@ use super::warnings::{Weight, evidence_text, figure_with_limit};
 use crate::messages::{Label, Language, Message as _, Sentence, reason_text};
 use crate::{Run, format};
 
+/// How a reader measures the same again …
+const REPEAT_COMMAND: &str = "kneepoint run plan.yaml";
+/// … and where the platforms were the demo's own.
+const DEMO_COMMAND: &str = "kneepoint demo";
+/// The name of the demo's plan.
+const DEMO: &str = "demo";
+
 /// How one run was made.
 pub(crate) struct RunMethod<'a> {
     /// The run's name.
@@ -23,20 +30,42 @@ pub(crate) struct RunMethod<'a> {
     pub(crate) environment: Table,
     /// The plan, as it was.
     pub(crate) plan: &'a str,
+    /// What to do before the command that repeats the run.
+    pub(crate) repeat: String,
+    /// That command.
+    pub(crate) command: &'static str,
     /// What the seed is for.
     pub(crate) seed: String,
 }
 
 /// How every run was made.
 pub(crate) fn methods<'a>(comparison: &Comparison<'a>, language: Language) -> Vec<RunMethod<'a>> {
-    let describe = |(index, run): (usize, &Run<'a>)| RunMethod {
-        name: &run.summary.run.name,
-        run: run_table(index, run, language),
-        environment: environment_table(comparison, index, language),
-        plan: run.plan_yaml,
-        seed: say(language, Sentence::RepeatSeed, &[("seed", run.summary.run.seed.to_string())]),
+    let describe = |(index, run): (usize, &Run<'a>)| {
+        let (repeat, command) = repeat(run, language);
+        RunMethod {
+            name: &run.summary.run.name,
+            run: run_table(index, run, language),
+            environment: environment_table(comparison, index, language),
+            plan: run.plan_yaml,
+            repeat,
+            command,
+            seed: say(language, Sentence::RepeatSeed, &[("seed", run.summary.run.seed.to_string())]),
+        }
     };
     comparison.runs.iter().enumerate().map(describe).collect()
+}
+
+/// How to repeat a run: simulated platforms are gone by the time a report is read.
+fn repeat(run: &Run<'_>, language: Language) -> (String, &'static str) {
+    let intro = Sentence::RepeatIntro.text(language);
+    match (run.summary.simulated, run.summary.run.name.as_str()) {
+        (true, DEMO) => (Sentence::RepeatDemo.text(language).to_owned(), DEMO_COMMAND),
+        (true, _) => {
+            let first = Sentence::RepeatSimulated.text(language);
+            (format!("{first}{}{intro}", language.space()), REPEAT_COMMAND)
+        }
+        (false, _) => (intro.to_owned(), REPEAT_COMMAND),
+    }
 }
 
 fn run_table(index: usize, run: &Run<'_>, language: Language) -> Table {

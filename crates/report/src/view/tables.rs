@@ -4,7 +4,7 @@ use kneepoint_model::summary::{Distribution, PointSummary, Ranked};
 
 use super::comparison::{Comparison, Curve, load_text};
 use super::table::{Cell, Row, Table};
-use super::values::{METRICS, Metric, Quantile, SHOWN, interval_text, quantile};
+use super::values::{METRICS, Metric, Quantile, SHOWN, interval_text, quantile, say};
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence};
 
@@ -84,16 +84,13 @@ pub(crate) fn key_figures(comparison: &Comparison<'_>, language: Language) -> Ta
             Cell::number(format::number(point.throughput.req_s)),
             table.number_or(point.throughput.output_tok_s, format::number, Sentence::NoteNoTokens, language),
         ];
-        let cells: [(&Distribution, &str); 6] = [
-            (&point.ttft_ms, "p50"),
-            (&point.ttft_ms, "p95"),
-            (&point.ttft_ms, "p99"),
-            (&point.tpot_ms, "p50"),
-            (&point.e2e_ms, "p50"),
-            (&point.e2e_ms, "p95"),
-        ];
-        for (d, name) in cells {
-            rest.push(quantile_cell(&mut table, d, name, language));
+        for name in ["p50", "p95", "p99"] {
+            rest.push(quantile_cell(&mut table, &point.ttft_ms, name, language));
+        }
+        let tpot = quantile_cell(&mut table, &point.tpot_ms, "p50", language);
+        rest.push(Cell { note: tpot.note.or_else(|| tpot_note(&mut table, point, language)), ..tpot });
+        for name in ["p50", "p95"] {
+            rest.push(quantile_cell(&mut table, &point.e2e_ms, name, language));
         }
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
     }
@@ -102,6 +99,16 @@ pub(crate) fn key_figures(comparison: &Comparison<'_>, language: Language) -> Ta
         table.remarks.push(Sentence::NoteInvalidRows.text(language).to_owned());
     }
     table
+}
+
+/// Why TPOT has fewer samples than TTFT, where not a missing count but missing spans are the reason.
+fn tpot_note(table: &mut Table, point: &PointSummary, language: Language) -> Option<usize> {
+    let (n, all) = (point.tpot_ms.n, point.ttft_ms.n);
+    let counted = point.output_tokens.used.n >= all;
+    (0 < n && n < all && counted).then(|| {
+        let values = [("n", format::count(n)), ("all", format::count(all))];
+        table.note(&say(language, Sentence::NoteTpotOf, &values))
+    })
 }
 
 /// Every percentile of every distribution, a table a metric; metrics nobody has a sample of are left out, except the
@@ -132,8 +139,10 @@ fn percentile_table(
     for (curve, point) in comparison.points() {
         let d = of(point);
         let sd_reason = if d.n == 1 { Sentence::NoteOneSample } else { Sentence::NoteNoSamples };
+        let of_tpot = matches!(name, Label::TpotName | Label::SpeedName);
+        let note = of_tpot.then(|| tpot_note(&mut table, point, language)).flatten();
         let mut rest = vec![
-            Cell::number(format::count(d.n)),
+            Cell { note, ..Cell::number(format::count(d.n)) },
             table.number_or(d.mean, format::number, Sentence::NoteNoSamples, language),
             table.number_or(d.sd, format::number, sd_reason, language),
             table.number_or(d.min, format::number, Sentence::NoteNoSamples, language),
@@ -247,5 +256,6 @@ pub(crate) fn slos(comparison: &Comparison<'_>, language: Language) -> Option<Ta
             push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
         }
     }
+    table.remarks.push(Sentence::NoteGoodput.text(language).to_owned());
     Some(table)
 }

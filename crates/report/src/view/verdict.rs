@@ -122,22 +122,24 @@ fn conclude(
     let load = load_text(&top.point.load, language);
     let mut said = Vec::new();
     if group.len() == 1 {
+        let doubts = own_doubts(comparison, &leaders, language);
+        let sentence = if doubts.is_empty() { Sentence::OnlyMet } else { Sentence::OnlyMetUnsure };
         let platform = comparison.label(top.curve).to_owned();
-        said.push(say(language, Sentence::OnlyMet, &[("platform", platform), ("load", load)]));
+        said.push(say(language, sentence, &[("platform", platform), ("load", load), ("why", doubts)]));
     } else if let [leader] = leaders[..] {
         let others = group.iter().filter(|c| c.platform != leader.curve.platform);
         let mut doubts: Vec<String> =
             others.filter_map(|c| doubt(comparison, c, leader.point, slo, language)).collect();
-        if !surely_met(leader.slo) {
-            doubts.push(overlap(comparison, leader.curve, leader.point, leader.slo, language));
-        }
+        doubts.extend(own_doubt(comparison, leader, language));
         let platform = comparison.label(leader.curve).to_owned();
         let values = [("platform", platform), ("load", load), ("why", doubts.join(language.semicolon()))];
         let sentence = if doubts.is_empty() { Sentence::ClearWinner } else { Sentence::LikelyWinner };
         said.push(say(language, sentence, &values));
     } else {
         let names = names(comparison, leaders.iter().map(|b| b.curve), language);
-        said.push(say(language, Sentence::LoadTie, &[("platforms", names), ("load", load)]));
+        let doubts = own_doubts(comparison, &leaders, language);
+        let sentence = if doubts.is_empty() { Sentence::LoadTie } else { Sentence::LoadTieUnsure };
+        said.push(say(language, sentence, &[("platforms", names), ("load", load), ("why", doubts)]));
         let contenders: Vec<_> = leaders.iter().map(|b| (b.curve, b.point)).collect();
         said.push(Sentence::ComparedThere.text(language).to_owned());
         let deciding = deciding_metric(top.slo);
@@ -182,11 +184,34 @@ fn doubt(
     Some(say(language, sentence, &[("platform", label)]))
 }
 
+/// Why it is not certain that these met the SLO at their best level; empty if it is.
+fn own_doubts(comparison: &Comparison<'_>, leaders: &[&Best<'_, '_>], language: Language) -> String {
+    let doubts: Vec<String> = leaders.iter().filter_map(|best| own_doubt(comparison, best, language)).collect();
+    doubts.join(language.semicolon())
+}
+
+/// Why it is not certain that a platform met the SLO at its best level, if so.
+fn own_doubt(comparison: &Comparison<'_>, best: &Best<'_, '_>, language: Language) -> Option<String> {
+    let unsure = !surely_met(best.slo);
+    unsure.then(|| doubt_text(comparison, best.curve, best.point, best.slo, Sentence::WhyMetUnsure, language))
+}
+
 fn overlap(
     comparison: &Comparison<'_>,
     curve: &Curve<'_>,
     point: &PointSummary,
     slo: &SloSummary,
+    language: Language,
+) -> String {
+    doubt_text(comparison, curve, point, slo, Sentence::WhyOverlap, language)
+}
+
+fn doubt_text(
+    comparison: &Comparison<'_>,
+    curve: &Curve<'_>,
+    point: &PointSummary,
+    slo: &SloSummary,
+    sentence: Sentence,
     language: Language,
 ) -> String {
     let side = |v: Option<f64>| v.map_or_else(|| format::NONE.to_owned(), format::percent);
@@ -196,8 +221,9 @@ fn overlap(
         ("low", side(low)),
         ("high", side(high)),
         ("load", load_text(&point.load, language)),
+        ("n", format::count(slo.offered)),
     ];
-    say(language, Sentence::WhyOverlap, &values)
+    say(language, sentence, &values)
 }
 
 fn surely_met(slo: &SloSummary) -> bool {

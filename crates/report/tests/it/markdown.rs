@@ -24,6 +24,41 @@ fn two_runs_without_an_slo() {
 }
 
 #[test]
+fn a_run_is_repeated_by_what_can_be_run() {
+    let repeat = |run: &crate::sample::Sample, language| {
+        let text = markdown(&[run.run()], language).text;
+        let heading = if language == Language::English { "**To repeat it**" } else { "**如何复现**" };
+        text.split(heading).nth(1).unwrap().split("**").next().unwrap().to_owned()
+    };
+    for language in Language::ALL {
+        let mut run = sample("demo", &SHAPES[..1], &[1.0]);
+        let text = repeat(&run, language);
+        assert!(text.contains("\nkneepoint demo\n") && !text.contains("plan.yaml"), "{text}");
+        run.summary.run.name = "mine".into();
+        let text = repeat(&run, language);
+        assert!(text.contains("kneepoint sim") && text.contains("\nkneepoint run plan.yaml\n"), "{text}");
+        // A real service may have a plan of any name.
+        run.summary.run.name = "demo".into();
+        run.summary.simulated = false;
+        let text = repeat(&run, language);
+        assert!(!text.contains("kneepoint sim") && text.contains("\nkneepoint run plan.yaml\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_tpot_of_some_answers_says_of_how_many() {
+    let mut run = sample("x", &SHAPES[..1], &[2.0]);
+    let note = "TPOT of 70 of 120 answers; the others had no measurable span";
+    assert!(!markdown(&[run.run()], Language::English).text.contains("TPOT of "));
+    run.point(0).tpot_ms = crate::sample::distribution(70, 11.0, 0.1);
+    let text = markdown(&[run.run()], Language::English).text;
+    assert_eq!(text.matches(note).count(), 3, "key figures, TPOT and output speed: {text}");
+    // Where tokens were not counted, that is the reason, and a warning of its own.
+    run.point(0).output_tokens.used.n = 70;
+    assert!(!markdown(&[run.run()], Language::English).text.contains("TPOT of "));
+}
+
+#[test]
 fn every_chart_named_is_given_and_the_other_way_round() {
     let run = troubled();
     let report = markdown(&[run.run()], Language::English);

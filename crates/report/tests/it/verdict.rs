@@ -48,6 +48,37 @@ fn a_lead_within_the_interval_is_not_certain() {
 }
 
 #[test]
+fn a_headline_says_itself_that_it_is_not_certain() {
+    let unsure = |run: &mut Sample, index: usize| {
+        run.point(index).slo.get_mut("realtime").unwrap().offered = 20;
+        miss(run, index, (0.91, 1.0));
+        run.point(index).slo.get_mut("realtime").unwrap().met = Some(true);
+    };
+    let headline = |run: &Sample| verdict(run).lines().find(|l| l.starts_with("**")).unwrap().to_owned();
+    // Alone.
+    let mut run = sample("one", &TWO[..1], &[4.0]);
+    miss(&mut run, 0, (0.97, 0.99));
+    assert_eq!(headline(&run), "**fast met it up to 4 req/s.**");
+    unsure(&mut run, 0);
+    let why = "that is not certain: with n = 20, the 95% interval of fast (91%–100% at";
+    assert!(
+        headline(&run).starts_with(&format!("**fast met it up to 4 req/s, but {why} 4 req/s)")),
+        "{}",
+        headline(&run)
+    );
+    // In the lead.
+    let mut run = duel((0.50, 0.60));
+    unsure(&mut run, 1);
+    let text = headline(&run);
+    assert!(text.contains("not certain: with n = 20, the 95% interval of fast (91%–100% at 8 req/s)"), "{text}");
+    // In a tie.
+    let mut run = duel((0.97, 0.99));
+    assert!(!headline(&run).contains("not certain"), "{}", headline(&run));
+    unsure(&mut run, 1);
+    assert!(headline(&run).contains(&format!("{why} 8 req/s)")), "{}", headline(&run));
+}
+
+#[test]
 fn a_point_that_is_not_valid_decides_nothing() {
     let mut run = duel((0.10, 0.20));
     run.point(3).valid = false;
