@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use kneepoint_load::StopSignal;
 use kneepoint_load::clock::Clock;
-use kneepoint_load::probe::{self, ProbeError, Probed};
+use kneepoint_load::probe::{self, Probed};
 use kneepoint_model::plan::{LengthControl, Platform, Point};
 use kneepoint_model::{Nanos, Plan, RequestSource};
 use kneepoint_report::Console;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Ended, Failed, Result};
 use crate::output::Output;
-use crate::{plan_source, progress};
+use crate::{measure, plan_source, progress};
 
 /// Validate a plan and probe its platforms, without any load.
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     ];
     let mut text = output.text(Console::CheckPlan, &values) + "\n";
     let mut failed = None;
-    let clock = Clock::start();
+    // Ctrl-C simply ends a check: there is nothing to keep.
+    let (clock, stop) = (Clock::start(), StopSignal::default());
     for (index, platform) in plan.platforms.iter().enumerate() {
         let prompt = source.prompt(first_point(&points, index), u64::MAX);
         let request = request_text(&plan, platform, &prompt)?;
@@ -54,13 +56,13 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
         let mut entry = json!({ "request": request });
         if !args.offline {
             output.tell(Console::Probing, &[("platform", &platform.name)]);
-            match probe::probe(&plan, platform, &prompt, clock) {
+            match probe::probe(&plan, platform, &prompt, clock, &stop) {
                 Ok(probed) => {
                     text.push_str(&verdict(&plan, platform, &probed, output));
                     entry["probe"] = facts(&probed);
                 }
                 Err(error) => {
-                    let whole = whole(&error);
+                    let whole = crate::exit::with_causes(&error);
                     let _ = writeln!(text, "  {}", output.text(Console::CheckFailed, &[("error", &whole)]));
                     entry["error"] = json!(whole);
                     failed.get_or_insert(error);
@@ -71,20 +73,9 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     }
     Output::data(&if output.json { format!("{report:#}") } else { text })?;
     match failed {
-        Some(error) => Err(Failed::unreachable(error)),
+        Some(error) => Err(measure::probe_failed(&error)),
         None => Ok(Ended::Fine),
     }
-}
-
-/// The error with all its causes as one message.
-fn whole(error: &ProbeError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
-        let _ = write!(text, ": {next}");
-        cause = next.source();
-    }
-    text
 }
 
 fn first_point(points: &[Point], platform: usize) -> usize {

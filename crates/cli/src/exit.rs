@@ -42,11 +42,27 @@ impl Failed {
         Self { code: 4, error: error.into(), hint: None }
     }
 
+    /// Stopped by the user before there was anything to keep.
+    pub(crate) fn interrupted(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: 130, error: error.into(), hint: None }
+    }
+
     /// Adds what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// An error and all its causes as one message.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
 }
 
 /// Tells the error, if there is one, and gives the exit code.

@@ -19,6 +19,23 @@ const SOURCE: &str = "the command line";
 const DEFAULT_INPUT: u64 = 512;
 const DEFAULT_OUTPUT: u64 = 256;
 
+/// What resolution says about loads, workloads and platforms, and what it means on a command line.
+const WORDS: [(&str, &str); 10] = [
+    (
+        "make a second entry of `load` to measure it again",
+        "a plan file can hold it in two sweeps; --save-plan writes one",
+    ),
+    (" of workload `fixed`", ""),
+    ("`for`", "--for"),
+    ("`min_samples`", "--min-samples"),
+    ("`at_most`", "--at-most"),
+    ("`warm_up`", "--warm-up"),
+    ("`drain`", "--drain"),
+    ("`request_timeout`", "--request-timeout"),
+    ("`input`", "--input"),
+    ("`output`", "--output"),
+];
+
 const CONNECTIONS: [(&str, ConnectionPolicy); 2] =
     [("keep-alive", ConnectionPolicy::KeepAlive), ("per-request", ConnectionPolicy::PerRequest)];
 const LENGTH_CONTROLS: [(&str, LengthControl); 4] = [
@@ -62,13 +79,14 @@ pub(crate) struct PlanFlags {
     /// Ask for whole answers instead of streams: no TTFT, no TPOT
     #[arg(long)]
     no_stream: bool,
-    /// Length of the measured window of each level, at least [default: 1m]
+    /// Length of the measured window of each level, at least; longer where --min-samples needs it [default: 1m]
     #[arg(long = "for", value_name = "DURATION")]
     window: Option<String>,
-    /// The window goes on until it holds so many requests [default: 100]
+    /// The window goes on until it holds so many requests [default: 130, which a p95 needs]
     #[arg(long, value_name = "N")]
     min_samples: Option<u64>,
-    /// The window never lasts longer than this [default: 10 times --for]
+    /// The window never lasts longer than this [default: 10 times --for, or longer where the lowest rate needs it for
+    /// --min-samples]
     #[arg(long, value_name = "DURATION")]
     at_most: Option<String>,
     /// Load before the window, left out of every figure [default: 5s]
@@ -96,7 +114,7 @@ pub(crate) struct PlanFlags {
     /// Latency limits, such as ttft=500ms,tpot=40ms,e2e=5s,share=99%,name=chat; may be given several times
     #[arg(long, value_name = "LIMITS")]
     slo: Vec<String>,
-    /// Fixes prompts, lengths and arrivals [default: 1]
+    /// Fixes prompts, lengths and arrivals; may be given with a plan file, in place of its own [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The model's tokenizer.json: prompts get exactly the asked number of tokens
@@ -108,25 +126,32 @@ pub(crate) struct PlanFlags {
 }
 
 impl PlanFlags {
-    /// `true` if no flag was given.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// `true` if no flag was given but `--seed`, which may stand beside a plan file.
+    pub(crate) fn is_empty_but_for_seed(&self) -> bool {
+        Self { seed: None, ..self.clone() } == Self::default()
+    }
+
+    /// The seed, if one was given.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        self.seed
     }
 
     /// The plan that the flags describe. Problems name the flag they are about.
     pub(crate) fn resolve(&self, context: &ResolveContext<'_>) -> Result<Plan, Problems> {
         let mut problems = Vec::new();
         let file = self.to_file(&mut problems);
-        let resolved = resolve_file(&file, SOURCE, context);
-        if problems.is_empty() {
-            return resolved.map_err(|problems| problems.labelled(label));
-        }
+        let (plan, found) = match resolve_file(&file, SOURCE, context) {
+            Ok(plan) => (Some(plan), Vec::new()),
+            Err(found) => (None, found.iter().cloned().collect()),
+        };
         // What a flag's own form has wrong is told together with what resolution finds in the others.
         let said: Vec<Path> = problems.iter().map(|problem| problem.path.clone()).collect();
-        let further = resolved.err().into_iter().flat_map(|p| p.iter().cloned().collect::<Vec<_>>());
-        problems.extend(further.filter(|problem| !said.iter().any(|path| path.leads_to(&problem.path))));
-        let problems = Problems::of(SOURCE, problems).expect("invariant: there is at least one");
-        Err(problems.labelled(label))
+        let further = found.into_iter().filter(|problem| !said.iter().any(|path| path.leads_to(&problem.path)));
+        problems.extend(further.map(in_words_of_flags));
+        match (Problems::of(SOURCE, problems), plan) {
+            (Some(problems), _) => Err(problems.labelled(label)),
+            (None, plan) => Ok(plan.expect("invariant: what is refused has a problem")),
+        }
     }
 
     /// The flags as a plan file; what cannot be put into one is a problem.
@@ -331,6 +356,27 @@ fn label(path: &Path) -> Option<String> {
     Some(flag.to_owned())
 }
 
+/// A problem that resolution found, with the plan's keys in its texts replaced by the flags that set them.
+fn in_words_of_flags(mut problem: Problem) -> Problem {
+    let has = |name: &str| problem.path.steps().iter().any(|step| matches!(step, Step::Key(key) if key == name));
+    // Limits and names are the user's own words.
+    if has("slo") || has("name") {
+        return problem;
+    }
+    let levels = if has("concurrency") { "--concurrency" } else { "--rate" };
+    let reword = |text: &str| {
+        let mut text = text.replace("`sweep`", levels);
+        for (key, flag) in WORDS {
+            text = text.replace(key, flag);
+        }
+        text
+    };
+    problem.message = reword(&problem.message);
+    problem.expected = reword(&problem.expected);
+    problem.hint = problem.hint.as_deref().map(reword);
+    problem
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -360,8 +406,11 @@ mod tests {
 
     #[test]
     fn no_flag_is_no_plan() {
-        assert!(flags("").is_empty());
-        assert!(!flags("--no-stream").is_empty());
+        assert!(flags("").is_empty_but_for_seed());
+        assert!(flags("--seed 2").is_empty_but_for_seed());
+        assert!(!flags("--no-stream").is_empty_but_for_seed());
+        assert!(flags("--seed 3").is_empty_but_for_seed());
+        assert_eq!(flags("--seed 3").seed(), Some(3));
     }
 
     #[test]
@@ -420,9 +469,9 @@ slo:
                 "--slo: `ttft:1s` has no `=`",
                 "--url: the URL is neither `http://` nor `https://`",
                 "--key-env: the environment variable NOT_SET is not set",
-                "--output: `output` of workload `fixed` is out of range",
-                "--for: `for` does not fit",
-                "--concurrency: a level of `sweep` is out of range",
+                "--output: --output is out of range",
+                "--for: --for does not fit",
+                "--concurrency: a level of --concurrency is out of range",
             ],
             "{problems}"
         );
@@ -443,6 +492,20 @@ slo:
             ],
             "{problems}"
         );
+    }
+
+    #[test]
+    fn hints_speak_of_flags_and_not_of_keys_of_a_plan() {
+        let problems = resolve("--url http://h --model m --rate 1,2,2 --for 10s --min-samples 100 --at-most 20s")
+            .expect_err("too few at the lowest rate, and a level twice");
+        assert!(problems.contains("hint: ask for fewer samples, or set a longer --at-most"), "{problems}");
+        assert!(problems.contains("--rate has the level 2 twice"), "{problems}");
+        assert!(problems.contains("--save-plan writes one"), "{problems}");
+        let shorter = resolve("--url http://h --model m --concurrency 1 --for 10s --at-most 5s").expect_err("shorter");
+        assert!(shorter.contains("--at-most is shorter than --for, which is 10s"), "{shorter}");
+        for key in ["`sweep`", "`at_most`", "`for`", "`load`"] {
+            assert!(!problems.contains(key) && !shorter.contains(key), "{key}: {problems}\n{shorter}");
+        }
     }
 
     #[test]

@@ -1,13 +1,10 @@
 //! `kneepoint init`: a commented plan to start from.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use kneepoint_report::Console;
 
-use crate::exit::{Ended, Failed, Result};
+use crate::exit::{Ended, Result};
 use crate::output::Output;
 
 const PLAN: &str = include_str!("../../../examples/plan.yaml");
@@ -25,16 +22,7 @@ pub(crate) fn run(args: &InitArgs, output: Output) -> Result<Ended> {
         Output::data(PLAN)?;
         return Ok(Ended::Fine);
     };
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let error = anyhow::anyhow!("`{}` exists already", path.display());
-            return Err(Failed::usage(error).hint("name another file, or remove this one first"));
-        }
-        other => other.with_context(|| format!("could not create `{}`", path.display())).map_err(Failed::usage)?,
-    };
-    file.write_all(PLAN.as_bytes())
-        .with_context(|| format!("could not write `{}`", path.display()))
-        .map_err(Failed::usage)?;
+    crate::output::create(path, PLAN.as_bytes())?;
     output.tell(Console::InitWrote, &[("path", &path.display().to_string())]);
     Ok(Ended::Fine)
 }

@@ -24,7 +24,13 @@ use clap::{Parser, Subcommand};
 
 /// Measures what an AI inference platform really delivers, and writes a report people can believe.
 #[derive(Debug, Parser)]
-#[command(name = "kneepoint", version, about, max_term_width = 100, after_help = EXAMPLES)]
+#[command(
+    name = "kneepoint",
+    version,
+    about = "Measures what an AI inference platform really delivers, and writes a report people can believe",
+    max_term_width = 100,
+    after_help = EXAMPLES
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

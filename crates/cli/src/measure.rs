@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use kneepoint_analysis::{RunFacts, summarise};
+use kneepoint_load::probe::ProbeError;
 use kneepoint_load::{Progress, RunError, RunOptions, StopSignal};
 use kneepoint_model::bundle::{self, GitState, RunStatus};
 use kneepoint_model::summary::Summary;
-use kneepoint_model::{Plan, RequestSource};
+use kneepoint_model::{FailureKind, Plan, RequestSource};
 use kneepoint_report::{Console, Run};
 use kneepoint_store::Bundle;
 
@@ -35,7 +36,10 @@ pub(crate) struct Left {
 
 /// Runs the plan and completes the bundle.
 pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> Result<Left> {
-    let source = kneepoint_workload::source(plan).map_err(Failed::usage)?;
+    let source = kneepoint_workload::source(plan).map_err(|error| {
+        let _ = std::fs::remove_dir(&measurement.directory);
+        Failed::usage(error)
+    })?;
     let source: Arc<dyn RequestSource> = Arc::new(source);
     let stop = Arc::new(StopSignal::default());
     signals::listen(&stop, move |count| {
@@ -56,7 +60,11 @@ pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> 
     display.end();
     match measured {
         Ok(_) => {}
-        Err(error @ RunError::Probe(_)) => return Err(probe_failed(error)),
+        Err(RunError::Probe(error)) => {
+            // Takes only an empty folder away: there is nothing in it, and the next run wants its name.
+            let _ = std::fs::remove_dir(&measurement.directory);
+            return Err(probe_failed(&error));
+        }
         Err(error) if measurement.directory.join(bundle::MANIFEST).exists() => {
             let kept = measurement.directory.display().to_string();
             return Err(Failed::measurement(error)
@@ -67,17 +75,36 @@ pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> 
     complete(plan, &measurement.directory, output)
 }
 
-fn probe_failed(error: RunError) -> Failed {
-    use kneepoint_load::probe::ProbeError;
-    match &error {
-        RunError::Probe(ProbeError::Unreachable { .. }) => {
-            Failed::unreachable(error).hint("is the server up, and is the URL's host and port right?")
+/// What a failed look at the platforms means for the caller.
+pub(crate) fn probe_failed(error: &ProbeError) -> Failed {
+    let whole = anyhow::anyhow!("{}", crate::exit::with_causes(error));
+    match error {
+        ProbeError::Stopped => Failed::interrupted(whole),
+        ProbeError::Unreachable { .. } => {
+            Failed::unreachable(whole).hint("is the server up, and are host and port of the URL right?")
         }
-        RunError::Probe(ProbeError::Refused { .. }) => Failed::unreachable(error)
-            .hint("`kneepoint check` prints the request that was sent; compare model name, path and key"),
-        RunError::Probe(ProbeError::Endpoint { .. }) => Failed::unreachable(error),
-        _ => Failed::usage(error),
+        ProbeError::Unanswered { .. } => Failed::unreachable(whole).hint(
+            "the server accepts connections; if it is only slow, raise --request-timeout (`request_timeout` in a plan)",
+        ),
+        ProbeError::Refused { failure, .. } => match failure.kind {
+            FailureKind::Http { status: 401 | 403, .. } => Failed::usage(whole)
+                .hint("is the key right? --key-env NAME (`key: ${NAME}` in a plan) says where it is"),
+            FailureKind::Http { status: 404, .. } => {
+                Failed::usage(whole).hint("`kneepoint check` prints URL and request: are path and model name right?")
+            }
+            FailureKind::Http { status: 400..=499, .. } if !is_too_many(failure.kind) => {
+                Failed::usage(whole).hint("`kneepoint check` prints the request that was refused")
+            }
+            _ => Failed::unreachable(whole).hint("`kneepoint check` prints the request that was sent"),
+        },
+        ProbeError::Endpoint { .. } => Failed::unreachable(whole),
+        ProbeError::Template { .. } => Failed::usage(whole),
     }
+}
+
+/// Too many requests is the platform's state, not a mistake of the caller's.
+fn is_too_many(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::Http { status: 429, .. })
 }
 
 /// Makes summary and reports of a measured bundle and seals it.
@@ -146,19 +173,50 @@ pub(crate) fn tell(left: &Left, require_slo: bool, output: Output) -> Result<End
         Output::data(&kneepoint_report::text_table(&left.summary, output.language))?;
     }
     output.tell(Console::ReportAt, &[("path", &left.report.display().to_string())]);
-    Ok(verdict(left, require_slo))
+    Ok(verdict(left, require_slo, output))
 }
 
-fn verdict(left: &Left, require_slo: bool) -> Ended {
+fn verdict(left: &Left, require_slo: bool, output: Output) -> Ended {
     let points = &left.summary.points;
     let has_valid_point = |platform: &str| points.iter().any(|point| point.platform == platform && point.valid);
     if left.interrupted {
         Ended::Interrupted
     } else if points.is_empty() || points.iter().any(|point| !has_valid_point(&point.platform)) {
         Ended::Invalid
-    } else if require_slo && points.iter().any(|point| point.slo.values().any(|slo| slo.met != Some(true))) {
+    } else if require_slo && !missed(left, output).is_empty() {
         Ended::SloMissed
     } else {
         Ended::Fine
     }
+}
+
+/// The SLOs that were missed or could not be judged, told one by one.
+fn missed(left: &Left, output: Output) -> Vec<&str> {
+    let all = left.summary.points.iter().flat_map(|point| point.slo.iter().map(move |(name, slo)| (point, name, slo)));
+    let missed = all.filter(|(_, _, slo)| slo.met != Some(true));
+    missed
+        .map(|(point, name, slo)| {
+            let load = match (point.load.rate_rps, point.load.concurrency) {
+                (Some(rate), _) => output.text(Console::LevelRate, &[("rate", &rate.to_string())]),
+                (None, n) => {
+                    output.text(Console::LevelConcurrency, &[("concurrency", &n.unwrap_or_default().to_string())])
+                }
+            };
+            let (platform, workload) = (point.platform.as_str(), point.workload.as_str());
+            let percent = |share: f64| format!("{:.2}%", share * 100.0);
+            let (wanted, reached) = (percent(slo.share), slo.attainment.map(percent));
+            let message = if reached.is_some() { Console::SloMissedAt } else { Console::SloNotJudged };
+            let reached = reached.unwrap_or_default();
+            let values = [
+                ("slo", name.as_str()),
+                ("platform", platform),
+                ("workload", workload),
+                ("load", &load),
+                ("reached", &reached),
+                ("wanted", &wanted),
+            ];
+            output.tell(message, &values);
+            name.as_str()
+        })
+        .collect()
 }

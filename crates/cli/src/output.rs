@@ -1,7 +1,10 @@
 //! Where words go: data to standard output, everything else to standard error.
 
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::Context;
 use kneepoint_report::{Console, Language};
 
 use crate::exit::Failed;
@@ -56,7 +59,9 @@ impl Output {
         let mut out = io::stdout().lock();
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         match write!(out, "{text}{newline}").and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::measurement(error)),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failed::usage(anyhow::Error::new(error).context("could not write to standard output")))
+            }
             _ => Ok(()),
         }
     }
@@ -87,4 +92,17 @@ impl Output {
             let _ = writeln!(err, "\n{cyan}hint:{plain} {hint}");
         }
     }
+}
+
+/// Writes a new file; one that is there already is never overwritten.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    let shown = path.display();
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let error = anyhow::anyhow!("`{shown}` exists already");
+            return Err(Failed::usage(error).hint("name another file, or remove this one first"));
+        }
+        other => other.with_context(|| format!("could not create `{shown}`")).map_err(Failed::usage)?,
+    };
+    file.write_all(bytes).with_context(|| format!("could not write `{shown}`")).map_err(Failed::usage)
 }

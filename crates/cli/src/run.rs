@@ -42,7 +42,14 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
-    let plan = plan(args)?;
+    let mut plan = plan(args)?;
+    if let (Some(_), Some(seed)) = (&args.plan, args.flags.seed()) {
+        plan.seed = seed;
+    }
+    if args.require_slo && plan.slos.is_empty() {
+        return Err(Failed::usage(anyhow::anyhow!("--require-slo was given, and the plan has no SLO"))
+            .hint("add --slo 'ttft=500ms,share=99%' (`slo:` in a plan), or leave --require-slo out"));
+    }
     if let Some(path) = &args.save_plan {
         save(path, &plan)?;
         output.tell(Console::PlanAt, &[("path", &path.display().to_string())]);
@@ -55,7 +62,7 @@ pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
 }
 
 fn plan(args: &RunArgs) -> Result<Plan> {
-    match (&args.plan, args.flags.is_empty()) {
+    match (&args.plan, args.flags.is_empty_but_for_seed()) {
         (Some(path), true) => plan_source::from_file(path),
         (None, false) => from_flags(&args.flags),
         (Some(_), false) => Err(Failed::usage(anyhow::anyhow!("a plan file and plan flags were both given"))
@@ -74,9 +81,7 @@ fn from_flags(flags: &PlanFlags) -> Result<Plan> {
 }
 
 fn save(path: &Path, plan: &Plan) -> Result<()> {
-    std::fs::write(path, plan.to_yaml())
-        .with_context(|| format!("could not write the plan to `{}`", path.display()))
-        .map_err(Failed::usage)
+    crate::output::create(path, plan.to_yaml().as_bytes())
 }
 
 /// The bundle's folder, made sure to be new: a run never mixes with another one.
@@ -89,6 +94,9 @@ pub(crate) fn directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
         Ok(mut entries) => entries.next().is_some(),
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     };
+    if let Some(file) = path.ancestors().skip(1).find(|above| above.is_file()) {
+        return Err(Failed::usage(anyhow::anyhow!("`{}` is a file, not a folder", file.display())));
+    }
     if is_taken {
         let error = anyhow::anyhow!("`{}` exists and is not an empty folder", path.display());
         return Err(Failed::usage(error).hint("name another folder with --out: a run never overwrites another one"));

@@ -92,7 +92,7 @@ impl Flight {
             closed: answer.closed,
             status: answer.status,
             outcome,
-            finish: answer.finish,
+            finish: answer.finish.map(|finish| masked(finish, secrets)),
             input_tokens: InputTokens {
                 target: self.target_input,
                 local: self.local_input,
@@ -147,6 +147,11 @@ fn outcome(end: End, answer: &Answer, at: FailurePoint, sent: Option<Nanos>, sec
             Failure { kind: FailureKind::Timeout, side: Side::Server, at, when, detail: String::new() }
         }
     };
-    let detail = secrets.iter().fold(failure.detail, |text, secret| secret.mask_in(&text));
+    let detail = masked(failure.detail, secrets);
     Outcome::Failed(Failure { detail, ..failure })
+}
+
+/// A server's words without the secrets that it may have echoed.
+fn masked(text: String, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text, |text, secret| secret.mask_in(&text))
 }

@@ -13,6 +13,7 @@ use kneepoint_wire::transport::{ArrivalClock, Condition, Endpoint, ReadBuffer, T
 use mio::{Events, Interest, Poll, Token};
 
 use crate::clock::{Clock, KernelClock};
+use crate::stop::{Stop, StopSignal};
 
 const READ_BUFFER: usize = 64 * 1024;
 
@@ -27,9 +28,17 @@ pub enum OnceError {
         /// What the system said.
         detail: String,
     },
-    /// Nothing came in time.
-    #[error("no answer within {0}")]
-    Timeout(Nanos),
+    /// No whole answer came in time.
+    #[error("no whole answer within {limit}: {came_so_far}")]
+    Timeout {
+        /// The time given.
+        limit: Nanos,
+        /// How far it came.
+        came_so_far: &'static str,
+    },
+    /// The user asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The machine would not wait for the socket.
     #[error("could not wait for the socket")]
     Poll(#[from] io::Error),
@@ -51,6 +60,17 @@ pub(crate) struct Done {
     pub(crate) kernel_stamps: bool,
 }
 
+/// What every single request needs beside itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience<'a> {
+    pub(crate) timeout: Nanos,
+    pub(crate) clock: Clock,
+    pub(crate) stop: &'a StopSignal,
+}
+
+/// How soon a request to stop is noticed.
+const HEARTBEAT: Nanos = Nanos::from_millis(50);
+
 /// Finds the first address that accepts a connection, and the fastest of `handshakes` TCP handshakes with it.
 pub(crate) fn reach(
     endpoint: &Endpoint,
@@ -71,7 +91,7 @@ pub(crate) fn reach(
             }
         }
     }
-    Err(first_error.unwrap_or(OnceError::Timeout(timeout)))
+    Err(first_error.unwrap_or(OnceError::Timeout { limit: timeout, came_so_far: "no address answered" }))
 }
 
 fn fastest_handshake(address: SocketAddr, times: usize, timeout: Nanos, clock: Clock) -> io::Result<Nanos> {
@@ -90,13 +110,12 @@ pub(crate) fn exchange(
     endpoint: &Endpoint,
     template: &RequestTemplate,
     prompt: &Prompt,
-    timeout: Nanos,
-    clock: Clock,
+    patience: Patience<'_>,
 ) -> Result<Done, OnceError> {
     let mut bytes = Vec::new();
     template.render(prompt, &mut bytes);
     let mut exchange = Exchange::new(template.dialect(), template.stream(), false);
-    let transport = converse(endpoint, &bytes, timeout, clock, |piece| match piece {
+    let transport = converse(endpoint, &bytes, patience, |piece| match piece {
         Piece::Bytes(at, bytes) => exchange.received(at, bytes) == Step::Done,
         Piece::Closed(at) => {
             exchange.closed(at);
@@ -114,12 +133,11 @@ pub(crate) fn get(
     platform: &Platform,
     target: &Target,
     path: &str,
-    timeout: Nanos,
-    clock: Clock,
+    patience: Patience<'_>,
 ) -> Result<Page, OnceError> {
     let request = kneepoint_wire::page::get_request(platform, target, path);
     let mut reader = PageReader::new();
-    converse(endpoint, &request, timeout, clock, |piece| match piece {
+    converse(endpoint, &request, patience, |piece| match piece {
         Piece::Bytes(_, bytes) => reader.received(bytes),
         Piece::Closed(_) => true,
     })?;
@@ -135,11 +153,12 @@ enum Piece<'a> {
 fn converse(
     endpoint: &Endpoint,
     request: &[u8],
-    timeout: Nanos,
-    clock: Clock,
+    patience: Patience<'_>,
     mut take: impl FnMut(Piece<'_>) -> bool,
 ) -> Result<Transport, OnceError> {
+    let Patience { timeout, clock, stop } = patience;
     let deadline = clock.now() + timeout;
+    let mut answered = false;
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(8);
     let mut buffer = ReadBuffer::new(READ_BUFFER);
@@ -149,10 +168,21 @@ fn converse(
     transport.send(request, &clock)?;
     loop {
         let left = deadline.saturating_sub(clock.now());
-        if left == Nanos::ZERO {
-            return Err(OnceError::Timeout(timeout));
+        if stop.asked() != Stop::No {
+            return Err(OnceError::Stopped);
         }
-        match poll.poll(&mut events, Some(Duration::from(left))) {
+        if left == Nanos::ZERO {
+            let came_so_far = match (answered, transport.is_open()) {
+                (true, _) => "an answer began and did not end",
+                (false, true) => "connected, and not a byte came",
+                (false, false) if transport.milestones().tcp.is_some() => {
+                    "connected, and the TLS session never came up"
+                }
+                (false, false) => "the connection never came up",
+            };
+            return Err(OnceError::Timeout { limit: timeout, came_so_far });
+        }
+        match poll.poll(&mut events, Some(Duration::from(left.min(HEARTBEAT)))) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             other => other?,
         }
@@ -160,6 +190,7 @@ fn converse(
             let read_closed = event.is_read_closed() || event.is_error();
             let mut enough = false;
             let result = transport.ready(read_closed, &mut buffer, &clock, |at, bytes| {
+                answered = true;
                 enough |= take(Piece::Bytes(at, bytes));
             });
             match result {

@@ -7,11 +7,12 @@ use kneepoint_model::bundle::{LengthEvidence, Observed, PlatformEnvironment};
 use kneepoint_model::plan::{LengthControl, Platform, Workload};
 use kneepoint_model::{Failure, Nanos, Plan, Prompt, Tokens};
 use kneepoint_wire::exchange::Answer;
-use kneepoint_wire::request::{RequestTemplate, Target, TemplateError};
+use kneepoint_wire::request::{RequestTemplate, TemplateError};
 use kneepoint_wire::transport::{Endpoint, EndpointError};
 
 use crate::clock::Clock;
-use crate::once::{self, OnceError};
+use crate::once::{self, OnceError, Patience};
+use crate::stop::StopSignal;
 
 /// TCP handshakes timed for the round trip.
 const HANDSHAKES: usize = 5;
@@ -23,6 +24,20 @@ const PROBE_OUTPUT: u64 = 24;
 /// Why a platform cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
+    /// The user asked to stop.
+    #[error("stopped while looking at the platforms; nothing was measured")]
+    Stopped,
+    /// It accepts connections, but a plain request is not answered in time.
+    #[error("platform `{platform}`: {url} did not answer a plain request")]
+    Unanswered {
+        /// The platform.
+        platform: String,
+        /// Its URL.
+        url: String,
+        /// How far it came.
+        #[source]
+        source: OnceError,
+    },
     /// No address, no name, or TLS not possible.
     #[error("platform `{platform}`: {url} cannot be used")]
     Endpoint {
@@ -102,7 +117,13 @@ pub struct ProbeAnswer {
 }
 
 /// Looks at one platform, sending the plan's first workload once, and a few small requests more for length control.
-pub fn probe(plan: &Plan, platform: &Platform, prompt: &Prompt, clock: Clock) -> Result<Probed, ProbeError> {
+pub fn probe(
+    plan: &Plan,
+    platform: &Platform,
+    prompt: &Prompt,
+    clock: Clock,
+    stop: &StopSignal,
+) -> Result<Probed, ProbeError> {
     let workload = &plan.workloads[0];
     let model = platform.model.as_deref().unwrap_or(&plan.model.id);
     let uncontrolled = template(platform, workload, model, LengthControl::Natural)?;
@@ -123,9 +144,11 @@ pub fn probe(plan: &Plan, platform: &Platform, prompt: &Prompt, clock: Clock) ->
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
-    let (answer, kernel_stamps) = plain_request(platform, &uncontrolled, &endpoint, prompt, clock, &mut observed)?;
-    look_around(&endpoint, platform, target, clock, &mut observed);
-    settle_length(plan, platform, prompt, &endpoint, clock, &mut observed)?;
+    let patience = Patience { timeout: platform.request_timeout, clock, stop };
+    let (answer, kernel_stamps) = plain_request(platform, &uncontrolled, &endpoint, prompt, patience, &mut observed)?;
+    let looking = Patience { timeout: LOOK_TIMEOUT, ..patience };
+    look_around(&endpoint, platform, &uncontrolled, looking, &mut observed);
+    settle_length(plan, platform, prompt, &endpoint, patience, &mut observed)?;
     let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
     Ok(Probed { endpoint, environment, kernel_stamps, answer })
 }
@@ -142,17 +165,25 @@ pub(crate) fn template(
 }
 
 /// Model list and version, where there are any. Their absence is no fault.
-fn look_around(endpoint: &Endpoint, platform: &Platform, target: &Target, clock: Clock, observed: &mut Observed) {
-    if let Ok(page) = once::get(endpoint, platform, target, &target.sibling("models"), LOOK_TIMEOUT, clock) {
+fn look_around(
+    endpoint: &Endpoint,
+    platform: &Platform,
+    template: &RequestTemplate,
+    patience: Patience<'_>,
+    observed: &mut Observed,
+) {
+    let target = template.target();
+    if let Ok(page) = once::get(endpoint, platform, target, &target.sibling("models"), patience) {
         let entries = page.json.as_ref().and_then(|json| json.get("data")).and_then(|data| data.as_array());
         let ids = entries.into_iter().flatten().filter_map(|entry| entry.get("id")?.as_str());
-        observed.models = ids.map(str::to_owned).take(100).collect();
-        observed.server_header = page.server.or(observed.server_header.take());
+        observed.models = ids.map(|id| template.cleaned(id)).take(100).collect();
+        let server = page.server.map(|server| template.cleaned(&server));
+        observed.server_header = server.or(observed.server_header.take());
         observed.simulated |= page.simulated;
     }
-    if let Ok(page) = once::get(endpoint, platform, target, "/version", LOOK_TIMEOUT, clock) {
+    if let Ok(page) = once::get(endpoint, platform, target, "/version", patience) {
         let version = page.json.as_ref().and_then(|json| json.get("version")?.as_str());
-        observed.engine_version = version.map(|version| version.chars().take(100).collect());
+        observed.engine_version = version.map(|version| template.cleaned(version));
     }
 }
 
@@ -162,26 +193,35 @@ fn plain_request(
     template: &RequestTemplate,
     endpoint: &Endpoint,
     prompt: &Prompt,
-    clock: Clock,
+    patience: Patience<'_>,
     observed: &mut Observed,
 ) -> Result<(ProbeAnswer, bool), ProbeError> {
     let prompt = Prompt { output: Tokens(prompt.output.0.min(PROBE_OUTPUT)), ..prompt.clone() };
-    let done = once::exchange(endpoint, template, &prompt, platform.request_timeout, clock);
-    let done = done.map_err(|source| ProbeError::Unreachable {
-        platform: platform.name.clone(),
-        url: platform.url.clone(),
-        source,
-    })?;
+    let done = once::exchange(endpoint, template, &prompt, patience).map_err(|source| no_answer(platform, source))?;
     observed.tls = done.tls;
-    observed.server_header = done.answer.server_header.clone().or(observed.server_header.take());
+    observed.server_header = done.answer.server_header.as_deref().map(|server| template.cleaned(server));
     observed.simulated |= done.answer.simulated;
     match &done.answer.verdict {
-        Ok(()) => Ok((probe_answer(&done.answer, done.sent), done.kernel_stamps)),
+        Ok(()) => {
+            let mut answer = probe_answer(&done.answer, done.sent);
+            answer.finish = answer.finish.map(|finish| template.cleaned(&finish));
+            Ok((answer, done.kernel_stamps))
+        }
         Err(failure) => Err(ProbeError::Refused {
             platform: platform.name.clone(),
             url: platform.url.clone(),
             failure: Box::new(masked(failure, template)),
         }),
+    }
+}
+
+/// A server that accepts connections and does not answer is another thing than one that is not there.
+fn no_answer(platform: &Platform, source: OnceError) -> ProbeError {
+    let (name, url) = (platform.name.clone(), platform.url.clone());
+    match source {
+        OnceError::Stopped => ProbeError::Stopped,
+        OnceError::Timeout { .. } => ProbeError::Unanswered { platform: name, url, source },
+        source => ProbeError::Unreachable { platform: name, url, source },
     }
 }
 
@@ -203,7 +243,7 @@ fn settle_length(
     platform: &Platform,
     prompt: &Prompt,
     endpoint: &Endpoint,
-    clock: Clock,
+    patience: Patience<'_>,
     observed: &mut Observed,
 ) -> Result<(), ProbeError> {
     if platform.length_control != LengthControl::Auto {
@@ -216,7 +256,11 @@ fn settle_length(
     let prompt = Prompt { output: Tokens(asked), ..prompt.clone() };
     for length in [LengthControl::IgnoreEos, LengthControl::MinTokens] {
         let template = template(platform, &plan.workloads[0], model, length)?;
-        let Ok(done) = once::exchange(endpoint, &template, &prompt, platform.request_timeout, clock) else { continue };
+        let done = match once::exchange(endpoint, &template, &prompt, patience) {
+            Ok(done) => done,
+            Err(OnceError::Stopped) => return Err(ProbeError::Stopped),
+            Err(_) => continue,
+        };
         if done.answer.verdict.is_err() {
             continue;
         }

@@ -90,7 +90,7 @@ pub fn run(
     // Read together: instants in the bundle count from this moment.
     let (clock, started) = (Clock::start(), clock::unix_seconds());
     let points = plan.points();
-    let probed = probe_all(plan, source, &points, clock, progress)?;
+    let probed = probe_all(plan, source, &points, (clock, stop), progress)?;
     let environment = Environment {
         platforms: plan
             .platforms
@@ -165,7 +165,7 @@ fn probe_all(
     plan: &Plan,
     source: &Arc<dyn RequestSource>,
     points: &[Point],
-    clock: Clock,
+    (clock, stop): (Clock, &StopSignal),
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Probed>, RunError> {
     let mut probed = Vec::with_capacity(plan.platforms.len());
@@ -174,7 +174,7 @@ fn probe_all(
         let first = points.iter().position(|point| point.platform == index).unwrap_or(0);
         // An index no run reaches: the probe's prompt is no measured request's prompt.
         let prompt = source.prompt(first, u64::MAX);
-        probed.push(probe::probe(plan, platform, &prompt, clock)?);
+        probed.push(probe::probe(plan, platform, &prompt, clock, stop)?);
     }
     Ok(probed)
 }

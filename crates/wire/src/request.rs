@@ -136,6 +136,13 @@ impl RequestTemplate {
         self.stream
     }
 
+    /// What a server said of itself, fit to be kept and shown: secrets masked, nothing that a terminal or a page would
+    /// act on, no longer than a line.
+    pub fn cleaned(&self, text: &str) -> String {
+        let masked = self.secrets.iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text));
+        crate::complaint::printable(&masked).chars().take(100).collect()
+    }
+
     /// The secrets in it, to be masked in whatever the server says.
     pub fn secrets(&self) -> &[Secret] {
         &self.secrets

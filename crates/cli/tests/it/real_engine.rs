@@ -188,7 +188,7 @@ fn a_model_that_is_cut_by_the_context_is_refused_before_any_load() {
         "--out",
         out.to_str().expect("UTF-8"),
     ];
-    let output = ends_with(4, flags);
+    let output = ends_with(2, flags);
     let text = stderr(&output);
     assert!(text.contains("http_400") && text.contains("context"), "{text}");
 }

@@ -260,3 +260,42 @@ fn nothing_is_retried() {
     let before = 5 + 2 + 1;
     assert_eq!(server.connections.load(Ordering::Acquire), before + trial.records.len());
 }
+
+#[test]
+fn what_a_server_says_of_itself_is_masked_and_harmless() {
+    let name = r"sk-very-secret \u001b[31m\u202eengine";
+    let page = format!(r#"{{"version":"{name}","data":[{{"id":"{name}"}}]}}"#);
+    let page = full("200 OK", "application/json", &page);
+    let server = scripted::serve_pages(page, |stream| {
+        let finish = "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"sk-very-secret\"}]}";
+        respond(stream, STREAM_HEAD)
+            && chunk(stream, &format!("data: {finish}\n\n"))
+            && chunk(stream, "data: [DONE]\n\n")
+            && respond(stream, "0\r\n\r\n")
+    });
+    let trial = trial::run(&plan(server.address)).expect("runs");
+    assert!(trial.records.iter().all(|record| record.outcome.is_ok()));
+    let kept = format!("{:?} {:?}", trial.records, trial.measured.environment);
+    assert!(!kept.contains("very-secret"), "{kept}");
+    let seen = &trial.measured.environment.platforms["p"].observed;
+    assert_eq!(seen.models.len(), 1, "{seen:?}");
+    assert!(seen.models[0].contains("***") && seen.models[0].contains("engine"), "{seen:?}");
+    assert!(!seen.models[0].contains(['\u{1b}', '\u{202e}']), "{seen:?}");
+}
+
+#[test]
+fn a_stop_while_the_platform_is_probed_ends_the_run() {
+    let server = scripted::serve_pages(String::new(), |_| false);
+    let stop = std::sync::Arc::new(kneepoint_load::StopSignal::default());
+    let asked = std::sync::Arc::clone(&stop);
+    let slow = plan(server.address).replace("request_timeout: 400ms", "request_timeout: 60s");
+    let mut began = false;
+    let result = trial::run_watched(&slow, &stop, &mut |progress| {
+        if matches!(progress, kneepoint_load::Progress::Probing { .. }) {
+            began = true;
+            asked.request();
+        }
+    });
+    assert!(began);
+    assert!(result.err().expect("stopped").to_string().contains("stopped"), "and not after a minute");
+}

@@ -25,11 +25,17 @@ impl Drop for Scripted {
 /// Answers completions whose prompt is the probe's (it asks for the probe's output length) properly, all others by
 /// `answer`.
 pub(crate) fn serve(answer: impl Fn(&mut TcpStream) -> bool + Send + Sync + 'static) -> Scripted {
+    serve_pages("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned(), answer)
+}
+
+/// The same, with a page of its own for everything that is fetched.
+pub(crate) fn serve_pages(page: String, answer: impl Fn(&mut TcpStream) -> bool + Send + Sync + 'static) -> Scripted {
     let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
     let address = listener.local_addr().expect("has an address");
     let (connections, stopping) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let (counted, stop) = (Arc::clone(&connections), Arc::clone(&stopping));
     let answer: Arc<Answer> = Arc::new(answer);
+    let page: Arc<str> = page.into();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             if stop.load(Ordering::Acquire) {
@@ -38,17 +44,18 @@ pub(crate) fn serve(answer: impl Fn(&mut TcpStream) -> bool + Send + Sync + 'sta
             let Ok(stream) = stream else { continue };
             counted.fetch_add(1, Ordering::AcqRel);
             let answer = Arc::clone(&answer);
-            std::thread::spawn(move || converse(stream, answer.as_ref()));
+            let page = Arc::clone(&page);
+            std::thread::spawn(move || converse(stream, &page, answer.as_ref()));
         }
     });
     Scripted { address, connections, stopping }
 }
 
-fn converse(mut stream: TcpStream, answer: &Answer) {
+fn converse(mut stream: TcpStream, page: &str, answer: &Answer) {
     stream.set_nodelay(true).expect("a socket");
     while let Some(request) = read_request(&mut stream) {
         let goes_on = if request.starts_with("GET ") {
-            respond(&mut stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            respond(&mut stream, page)
         } else if request.contains("probe-me") {
             stream_of(&mut stream, &["ok"], Some(1))
         } else {

@@ -118,7 +118,7 @@ fn plain_http_behind_https_is_named() {
     let ca = folder.path().join("ca.pem");
     serve("localhost", &ca);
     let text = refused(trial::run(&plan("localhost", server.address.port(), Some(&ca))));
-    assert!(text.contains("could not be reached"), "{text}");
+    assert!(text.contains("the TLS session never came up"), "{text}");
 }
 
 #[test]

@@ -24,6 +24,10 @@ catalogue! {
         StoppingOnce: "stopping: open requests may finish; once more stops at once",
             "正在停止：等待未完成的请求；再按一次则立即停止";
         StoppingNow: "stopping at once", "立即停止";
+        SloMissedAt: "SLO {slo} missed by {platform}, {workload}, {load}: {reached} of the requests met it, {wanted} are asked for",
+            "SLO {slo} 未达标：{platform}，{workload}，{load}：{reached} 的请求达标，要求 {wanted}";
+        SloNotJudged: "SLO {slo} cannot be judged for {platform}, {workload}, {load} (asked for: {wanted}{reached})",
+            "SLO {slo} 无法评判：{platform}，{workload}，{load}（要求 {wanted}{reached}）";
         ReportAt: "report: {path}", "报告：{path}";
         PlanAt: "plan: {path}", "计划：{path}";
         DemoStarts: "three simulated platforms on loopback; this takes under a minute",
