@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kneepoint_model::plan::Arrival;
-use kneepoint_model::summary::{LoadSummary, PointSummary};
+use kneepoint_model::summary::{LoadSummary, PointSummary, RunSummary};
 
 use crate::Run;
 use crate::format;
@@ -121,7 +121,7 @@ fn platforms<'a>(runs: &'a [Run<'a>]) -> Vec<PlatformView<'a>> {
     found
 }
 
-/// Where platforms of several runs share a name, adds the first of run name, start and position that tells them apart.
+/// Where platforms of several runs share a name, adds as little of their runs as tells them apart.
 fn disambiguate(found: &mut [PlatformView<'_>], runs: &[Run<'_>]) {
     let names: BTreeSet<&str> = found.iter().map(|p| p.name).collect();
     for name in names {
@@ -129,17 +129,52 @@ fn disambiguate(found: &mut [PlatformView<'_>], runs: &[Run<'_>]) {
         if alike.len() < 2 {
             continue;
         }
-        let run = |i: &usize| &runs[found[*i].run].summary.run;
-        let suffixes: [Vec<String>; 3] = [
-            alike.iter().map(|i| run(i).name.clone()).collect(),
-            alike.iter().map(|i| run(i).started.clone()).collect(),
-            alike.iter().map(|i| format!("#{}", found[*i].run + 1)).collect(),
-        ];
-        let telling = suffixes.into_iter().find(|s| s.iter().collect::<BTreeSet<_>>().len() == alike.len());
-        for (i, suffix) in alike.into_iter().zip(telling.unwrap_or_default()) {
+        let suffixes = suffixes(&alike.iter().map(|i| &runs[found[*i].run].summary.run).collect::<Vec<_>>());
+        for (position, i) in alike.into_iter().enumerate() {
+            let by_position = || format!("#{}", found[i].run + 1);
+            let suffix = suffixes.as_ref().map_or_else(by_position, |suffixes| suffixes[position].clone());
             found[i].label = format!("{name} · {suffix}");
         }
     }
+}
+
+/// A name each where the names differ, else the start in short; both where some names differ; `None` if not even that
+/// tells the runs apart.
+fn suffixes(runs: &[&RunSummary]) -> Option<Vec<String>> {
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    if all_differ(&names) {
+        return Some(names);
+    }
+    let shared = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    // Only those that share a name need their start.
+    let unnamed: Vec<&str> = runs.iter().filter(|run| shared(&run.name)).map(|run| run.started.as_str()).collect();
+    let mut starts = short_starts(&unnamed).into_iter();
+    let one_name = names.iter().all(|name| *name == names[0]);
+    let each = names.iter().map(|name| match shared(name).then(|| starts.next()).flatten() {
+        None => name.clone(),
+        Some(start) if one_name => start,
+        Some(start) => format!("{name} {start}"),
+    });
+    Some(each.collect()).filter(|each: &Vec<String>| all_differ(each))
+}
+
+/// Starts (RFC 3339, UTC) as short as they still differ: the time of a day, with its seconds or its date where needed.
+fn short_starts(starts: &[&str]) -> Vec<String> {
+    // Ends of the parts of `2026-12-01T04:51:19Z`.
+    const DATE: usize = 10;
+    const MINUTE: usize = 16;
+    const SECOND: usize = 19;
+    let one_day = starts.iter().all(|start| start.get(..DATE) == starts[0].get(..DATE));
+    let from = if one_day { DATE + 1 } else { "2026-".len() };
+    let cut = |until: usize| -> Option<Vec<String>> {
+        starts.iter().map(|start| Some(start.get(from..until)?.replace('T', " "))).collect()
+    };
+    let short = [MINUTE, SECOND].into_iter().filter_map(cut).find(|short| all_differ(short));
+    short.unwrap_or_else(|| starts.iter().map(|start| (*start).to_owned()).collect())
+}
+
+fn all_differ(texts: &[String]) -> bool {
+    texts.iter().collect::<BTreeSet<_>>().len() == texts.len()
 }
 
 /// A load level as one number, to order levels of one kind.

@@ -178,14 +178,26 @@ fn workloads_are_judged_apart() {
 
 #[test]
 fn runs_are_told_apart_by_as_little_as_it_takes() {
-    let mut runs = [sample("monday", &TWO[..1], &[4.0]), sample("tuesday", &TWO[..1], &[4.0])];
+    let mut runs = vec![sample("monday", &TWO[..1], &[4.0]), sample("tuesday", &TWO[..1], &[4.0])];
     let first_line = |runs: &[Sample]| {
-        let text = markdown(&[runs[0].run(), runs[1].run()], Language::English).text;
+        let text = markdown(&runs.iter().map(Sample::run).collect::<Vec<_>>(), Language::English).text;
         text.lines().filter(|l| l.starts_with("- fast")).map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
     assert!(first_line(&runs).starts_with("- fast · monday: "), "{}", first_line(&runs));
     runs[1].summary.run.name = "monday".into();
     assert!(first_line(&runs).starts_with("- fast · \\#1: "), "{}", first_line(&runs));
-    runs[1].summary.run.started = "2026-12-01T00:00:00Z".into();
-    assert!(first_line(&runs).contains("- fast · 2026-12-01T00:00:00Z: "), "{}", first_line(&runs));
+    for (started, label) in [
+        ("2026-11-30T09:02:11Z", "- fast · 09:02: "),
+        ("2026-11-30T08:15:07Z", "- fast · 08:15:07: "),
+        ("2026-12-01T08:15:00Z", "- fast · 12-01 08:15: "),
+    ] {
+        runs[1].summary.run.started = started.into();
+        assert!(first_line(&runs).contains(label), "{}", first_line(&runs));
+    }
+    // Of three runs one has a name of its own.
+    runs.push(sample("tuesday", &TWO[..1], &[4.0]));
+    let text = first_line(&runs);
+    for label in ["- fast · monday 11-30 08:15: ", "- fast · monday 12-01 08:15: ", "- fast · tuesday: "] {
+        assert!(text.contains(label), "{text}");
+    }
 }
