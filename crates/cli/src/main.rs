@@ -45,7 +45,7 @@ Examples:
   kneepoint init > plan.yaml && kneepoint check plan.yaml && kneepoint run plan.yaml
 
 Exit codes: 0 fine; 1 an SLO was missed (with --require-slo); 2 the plan or the call is wrong;
-3 the measurement is invalid; 4 a platform could not be reached; 130 interrupted (bundle kept).";
+3 a platform has no valid point; 4 a platform could not be reached; 130 interrupted (bundle kept).";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
