@@ -37,7 +37,7 @@ catalogue! {
             "警告：本机过于繁忙，模拟平台 {name} 发送 token 最多迟了 {lag} 毫秒";
         ChangedFile: "warning: {file} in {bundle} is not the file the run left", "警告：{bundle} 中的 {file} 已不是测量时写入的文件";
         InitWrote: "wrote {path}; next: kneepoint check {path}", "已写入 {path}；下一步：kneepoint check {path}";
-        CheckPlan: "{plan}: {points} points, {platforms} platforms, at least {seconds} s",
+        CheckPlan: "{plan}: points {points}, platforms {platforms}, at least {seconds} s",
             "{plan}：{points} 个测点，{platforms} 个平台，至少 {seconds} 秒";
         CheckFailed: "FAILED: {error}", "失败：{error}";
         Reachable: "reachable", "可达";

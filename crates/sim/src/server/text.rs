@@ -34,9 +34,15 @@ impl Text {
     }
 }
 
-/// Tokens of a text, by the simulator's rule: one a word, words being separated by white space.
+/// Tokens of a text, by the simulator's rule: one a word, words being separated by white space, and one a mark of
+/// punctuation at a word's end, as the tokenizers of common models have it.
 pub(super) fn count_tokens(text: &str) -> u64 {
-    text.split_whitespace().count() as u64
+    let tokens = |word: &str| {
+        let marks = word.len() - word.trim_end_matches(['.', ',', ';', ':', '!', '?']).len();
+        // A word that is nothing but marks has no further token.
+        if marks == word.len() { marks } else { marks + 1 }
+    };
+    text.split_whitespace().map(tokens).sum::<usize>() as u64
 }
 
 #[cfg(test)]
@@ -52,5 +58,6 @@ mod tests {
         let mut piecewise = Text::new(1, 2);
         assert_eq!((0..10).map(|_| piecewise.take(10)).collect::<String>(), text);
         assert_eq!(count_tokens(" \n\t "), 0);
+        assert_eq!(count_tokens("Later, the moon rose. It was ... late!"), 13);
     }
 }
