@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kneepoint_model::plan::Platform;
 use kneepoint_model::{Nanos, Prompt};
-use kneepoint_wire::exchange::{Answer, Exchange, Step};
+use kneepoint_wire::exchange::{Answer, Step};
 use kneepoint_wire::page::{Page, PageReader};
 use kneepoint_wire::request::{RequestTemplate, Target};
 use kneepoint_wire::transport::{ArrivalClock, Condition, Endpoint, ReadBuffer, Transport, TransportFailure};
@@ -114,7 +114,7 @@ pub(crate) fn exchange(
 ) -> Result<Done, OnceError> {
     let mut bytes = Vec::new();
     template.render(prompt, &mut bytes);
-    let mut exchange = Exchange::new(template.dialect(), template.stream(), false);
+    let mut exchange = template.exchange(false);
     let transport = converse(endpoint, &bytes, patience, |piece| match piece {
         Piece::Bytes(at, bytes) => exchange.received(at, bytes) == Step::Done,
         Piece::Closed(at) => {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use kneepoint_model::record::{Outcome, Phase};
 use kneepoint_model::{FailurePoint, Nanos};
-use kneepoint_wire::exchange::{Exchange, Step};
+use kneepoint_wire::exchange::Step;
 use kneepoint_wire::transport::{ArrivalClock, Condition, Milestones, ReadBuffer, Transport, TransportFailure};
 use mio::{Events, Interest, Poll, Token};
 
@@ -251,7 +251,7 @@ impl<'a> Worker<'a> {
         if phase == Phase::Measured {
             counters.measured.fetch_add(1, Ordering::AcqRel);
         }
-        let exchange = Exchange::new(self.task.template.dialect(), self.task.template.stream(), self.task.keep_text);
+        let exchange = self.task.template.exchange(self.task.keep_text);
         let times = Dispatch { intended, dispatched, phase };
         let mut flight = Flight::new(prepared.index, &prepared.prompt, prepared.bytes.len(), exchange, times);
         self.open += 1;

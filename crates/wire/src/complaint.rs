@@ -2,10 +2,14 @@
 //!
 //! Off the hot path: it reads a body or a payload that is already known to report an error, so a JSON tree is fine.
 
+use kneepoint_model::Secret;
 use serde_json::Value;
 
 /// Longest detail kept, in characters.
 pub(crate) const MAX_DETAIL: usize = 300;
+
+/// Most of a payload that is searched for words, in bytes.
+const MAX_SEARCHED: usize = 64 * 1024;
 
 /// What a server said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,13 +20,41 @@ pub(crate) struct Complaint {
     pub(crate) status: Option<u16>,
 }
 
-/// Reads what `payload` (JSON, HTML or plain text) complains of.
-pub(crate) fn complaint(payload: &[u8]) -> Complaint {
+/// Reads what `payload` (JSON, HTML or plain text) complains of. Secrets are masked in it before anything is taken out,
+/// rewritten or cut.
+pub(crate) fn complaint(payload: &[u8], secrets: &[Secret]) -> Complaint {
     let payload = payload.trim_ascii();
     let json = payload.strip_prefix(b"data:").map_or(payload, <[u8]>::trim_ascii);
     match serde_json::from_slice::<Value>(json) {
-        Ok(value) => from_json(&value),
-        Err(_) => Complaint { message: printable(&without_tags(&String::from_utf8_lossy(payload))), status: None },
+        Ok(mut value) => {
+            mask_strings(&mut value, secrets);
+            from_json(&value)
+        }
+        Err(_) => Complaint { message: printable(&without_tags(&masked_start(payload, secrets))), status: None },
+    }
+}
+
+/// `text` without the secrets that a server may have echoed.
+pub(crate) fn masked(text: &str, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text))
+}
+
+/// The start of a payload as text, secrets masked, also one in which the start ends.
+pub(crate) fn masked_start(payload: &[u8], secrets: &[Secret]) -> String {
+    masked(&String::from_utf8_lossy(&payload[..payload.len().min(MAX_SEARCHED)]), secrets)
+}
+
+fn mask_strings(value: &mut Value, secrets: &[Secret]) {
+    match value {
+        Value::String(text) => *text = masked(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_strings(item, secrets)),
+        Value::Object(map) => {
+            for (key, mut value) in std::mem::take(map) {
+                mask_strings(&mut value, secrets);
+                map.insert(masked(&key, secrets), value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -107,8 +139,8 @@ fn without_tags(text: &str) -> String {
 
 /// Fit for one line of a report: no control characters, single spaces, at most [`MAX_DETAIL`] characters.
 ///
-/// Servers echo credentials, which the caller masks in the result. A cut therefore never falls inside a run of the
-/// characters that keys are made of: half a key would pass the mask.
+/// Known secrets are masked before. Against others (a key of the server's own, say) a cut never falls inside a run of the
+/// characters that keys are made of: half a key would pass a later mask.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::new();
     let mut n = 0;
@@ -145,7 +177,7 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &str, message: &str, status: Option<u16>) {
-        assert_eq!(complaint(payload.as_bytes()), Complaint { message: message.into(), status });
+        assert_eq!(complaint(payload.as_bytes(), &[]), Complaint { message: message.into(), status });
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! connection may serve another, and what the answer was worth; why a *transport* failed (reset, time-out) is for the
 //! caller to say, with [`Exchange::point`] for how far the answer had come.
 
+use std::sync::Arc;
+
 use kneepoint_model::plan::Dialect;
 use kneepoint_model::record::{ServerTiming, TokenEvents};
-use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Side, Tokens};
+use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Secret, Side, Tokens};
 
-use crate::complaint::{complaint, printable};
+use crate::complaint::{complaint, masked, masked_start, printable};
 use crate::dialects::end_marker;
 use crate::http_date::parse_http_date;
-use crate::http1::{Close, Framing, Head, Part, ResponseParser};
+use crate::http1::{Close, Framing, Head, HttpError, Part, ResponseParser};
 use crate::reply::Reply;
 use crate::sse::SseDecoder;
 
@@ -43,7 +45,7 @@ pub struct Answer {
     pub status: Option<u16>,
     /// Token-bearing events. A unary answer has one, at the end of its body.
     pub events: TokenEvents,
-    /// Why the server stopped, in its own word.
+    /// Why the server stopped, in its own word: up to 40 letters, digits, `_`, `.` and `-`; `other` for all else.
     pub finish: Option<String>,
     /// Input tokens by the server's `usage`.
     pub input_tokens: Option<Tokens>,
@@ -61,7 +63,7 @@ pub struct Answer {
     pub bytes_received: u64,
     /// All output in all channels joined (reasoning, then answer), if it was to be kept.
     pub text: String,
-    /// The `Server` header.
+    /// The `Server` header, up to 100 printable characters.
     pub server_header: Option<String>,
     /// The server says of itself that it is simulated.
     pub simulated: bool,
@@ -92,6 +94,8 @@ pub struct Exchange {
     dialect: Dialect,
     stream: bool,
     keep_text: bool,
+    /// What no word of the server's that is kept may hold.
+    secrets: Arc<[Secret]>,
     http: ResponseParser,
     sse: SseDecoder,
     /// A unary body or the start of an error's.
@@ -118,6 +122,7 @@ impl Exchange {
             dialect,
             stream,
             keep_text,
+            secrets: Arc::default(),
             http: ResponseParser::default(),
             sse: SseDecoder::new(MAX_BODY, end_marker(dialect)),
             body: Vec::new(),
@@ -132,6 +137,14 @@ impl Exchange {
             abandoned: false,
             trailing: false,
         }
+    }
+
+    /// Masks these secrets in whatever the answer keeps of the server's words.
+    #[must_use]
+    pub fn masking(mut self, secrets: Arc<[Secret]>) -> Self {
+        self.reply.secrets = Arc::clone(&secrets);
+        self.secrets = secrets;
+        self
     }
 
     /// Bytes of the answer that were read at the instant `at`. Several events in one read share its instant.
@@ -149,6 +162,11 @@ impl Exchange {
                 Ok(Some(Part::Body(piece))) => self.body(at, piece),
                 Ok(Some(Part::End)) => self.end(at),
                 Ok(None) => break,
+                // Masked before it is quoted: a quoted start no longer ends where the key in it was cut.
+                Err(HttpError::NotHttp { start }) => {
+                    let error = HttpError::NotHttp { start: masked(&start, &self.secrets) };
+                    self.abandon(at, FailureKind::BadHttp, &error.to_string());
+                }
                 Err(error) => self.abandon(at, FailureKind::BadHttp, &error.to_string()),
             }
         }
@@ -232,7 +250,7 @@ impl Exchange {
             oddities: self.reply.oddities,
             bytes_received: self.bytes_received,
             text: if self.keep_text { text } else { String::new() },
-            server_header: head.and_then(|head| head.server.clone()),
+            server_header: head.and_then(|head| head.server.as_deref()).map(|server| self.server_name(server)),
             simulated: head.is_some_and(|head| head.simulated),
             verdict,
         };
@@ -246,6 +264,7 @@ impl Exchange {
         self.body.clear();
         self.mode = Mode::Head;
         self.reply = Reply::new(self.dialect, self.keep_text);
+        self.reply.secrets = Arc::clone(&self.secrets);
         self.first_byte = None;
         self.last_byte = Nanos::ZERO;
         self.closed = None;
@@ -385,7 +404,7 @@ impl Exchange {
         } else if let Some(reported) = self.reply.reported.take() {
             self.fail(at, reported.kind, &reported.detail);
         } else if !self.reply.has_choices {
-            let start = printable(&String::from_utf8_lossy(&self.body));
+            let start = masked_start(&self.body, &self.secrets);
             self.fail(at, FailureKind::BadBody, &format!("no choices in it: {start}"));
         } else {
             self.succeed(at);
@@ -403,13 +422,15 @@ impl Exchange {
 
     /// What a refusal says.
     fn refusal(&self) -> String {
-        let said = complaint(&self.body).message;
+        let said = complaint(&self.body, &self.secrets).message;
         let Some(head) = self.http.head() else { return said };
         match (&head.location, &head.content_encoding) {
             (Some(location), _) if (300..400).contains(&head.status) => format!("redirect to {location}"),
             (_, Some(coding)) => format!("content-encoding {coding} was not asked for"),
             _ if (200..300).contains(&head.status) => {
-                format!("{}: {said}", head.content_type.as_deref().unwrap_or("no content type"))
+                // Masked by itself: its end, at the first semicolon, may have cut a key.
+                let content_type = head.content_type.as_deref().map(|essence| masked(essence, &self.secrets));
+                format!("{}: {said}", content_type.as_deref().unwrap_or("no content type"))
             }
             _ => said,
         }
@@ -428,7 +449,15 @@ impl Exchange {
     }
 
     fn failure(&self, when: Nanos, kind: FailureKind, detail: &str) -> Failure {
-        Failure { kind, side: Side::Server, at: self.point(), when, detail: printable(detail) }
+        Failure { kind, side: Side::Server, at: self.point(), when, detail: self.fit_to_keep(detail) }
+    }
+
+    fn fit_to_keep(&self, words: &str) -> String {
+        printable(&masked(words, &self.secrets))
+    }
+
+    fn server_name(&self, header: &str) -> String {
+        self.fit_to_keep(header).chars().take(100).collect()
     }
 }
 

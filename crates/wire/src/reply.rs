@@ -3,15 +3,20 @@
 //! Fed with payloads and instants; knows nothing of HTTP. The hot path of a run: for a common chunk it parses, compares
 //! a few flags and pushes one gap.
 
+use std::sync::Arc;
+
 use kneepoint_model::plan::Dialect;
 use kneepoint_model::record::{ServerTiming, TokenEvents};
-use kneepoint_model::{FailureKind, Nanos};
+use kneepoint_model::{FailureKind, Nanos, Secret};
 
-use crate::complaint::{complaint, printable};
+use crate::complaint::{complaint, masked};
 use crate::cumulative::Cumulative;
 use crate::dialects::openai::{self, Payload, Texts};
 use crate::dialects::{Usage, end_marker};
 use crate::sse::SseEvent;
+
+/// Longest finish reason kept, in characters.
+const LONGEST_FINISH: usize = 40;
 
 /// The server's own report that it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub(crate) struct Reported {
 pub(crate) struct Reply {
     dialect: Dialect,
     keep_text: bool,
+    /// What no word of the server's that is kept may hold.
+    pub(crate) secrets: Arc<[Secret]>,
     pub(crate) events: TokenEvents,
     last_event: Nanos,
     by_usage: PerEvent,
@@ -89,6 +96,7 @@ impl Reply {
         Self {
             dialect,
             keep_text,
+            secrets: Arc::default(),
             events: TokenEvents::default(),
             last_event: Nanos::ZERO,
             by_usage: PerEvent::default(),
@@ -152,7 +160,7 @@ impl Reply {
                 let detail = format!("finish_reason is {word}");
                 self.reported = Some(Reported { kind: FailureKind::InBand { status: None }, detail });
             }
-            self.finish = Some(printable(&word));
+            self.finish = Some(self.finish_word(word));
         }
         Ok(())
     }
@@ -201,8 +209,15 @@ impl Reply {
         self.answer_so_far.pieces() > 1
     }
 
+    /// A finish reason as it is kept: a short word, or `other`. Nothing else that a server puts there is a reason.
+    fn finish_word(&self, word: String) -> String {
+        let is_word = (1..=LONGEST_FINISH).contains(&word.len())
+            && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
+        if is_word && masked(&word, &self.secrets) == word { word } else { "other".to_owned() }
+    }
+
     fn report(&mut self, payload: &[u8], status: Option<u16>) {
-        let said = complaint(payload);
+        let said = complaint(payload, &self.secrets);
         let status = status.filter(|status| *status != 200).or(said.status);
         self.reported = Some(Reported { kind: FailureKind::InBand { status }, detail: said.message });
     }

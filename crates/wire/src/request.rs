@@ -4,11 +4,13 @@
 //! that making a request is escaping the prompt and joining the pieces. Knows nothing of sockets or answers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use kneepoint_model::plan::{ConnectionPolicy, Dialect, HeaderText, LengthControl, Platform, Workload};
 use kneepoint_model::{Prompt, Secret, Tokens};
 use serde_json::{Map, Value};
 
+use crate::exchange::Exchange;
 pub use crate::target::{Target, TargetError};
 
 /// How the client names itself.
@@ -72,7 +74,7 @@ pub struct RequestTemplate {
     /// The head up to the value of `Content-Length`.
     head: Secretive,
     body: Body,
-    secrets: Vec<Secret>,
+    secrets: Arc<[Secret]>,
 }
 
 /// Text with secrets in it, and where they are.
@@ -110,6 +112,11 @@ impl RequestTemplate {
             HeaderText::Secret(secret) => Some(secret.value.clone()),
             HeaderText::Plain(_) => None,
         }));
+        // Of `Bearer abc`, a server may repeat `abc` alone.
+        let tokens =
+            secrets.iter().filter_map(|secret| secret.expose().split_once(' ')).filter(|(_, token)| token.len() >= 8);
+        let tokens: Vec<Secret> = tokens.map(|(_, token)| Secret::new(token)).collect();
+        secrets.extend(tokens);
         Ok(Self {
             target,
             dialect: platform.dialect,
@@ -117,7 +124,7 @@ impl RequestTemplate {
             input: workload.input,
             head,
             body,
-            secrets,
+            secrets: secrets.into(),
         })
     }
 
@@ -141,6 +148,11 @@ impl RequestTemplate {
     pub fn cleaned(&self, text: &str) -> String {
         let masked = self.secrets.iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text));
         crate::complaint::printable(&masked).chars().take(100).collect()
+    }
+
+    /// An exchange for one request of this template, which keeps none of its secrets.
+    pub fn exchange(&self, keep_text: bool) -> Exchange {
+        Exchange::new(self.dialect, self.stream, keep_text).masking(Arc::clone(&self.secrets))
     }
 
     /// The secrets in it, to be masked in whatever the server says.

@@ -5,4 +5,5 @@ mod captures;
 mod errors;
 mod laws;
 mod request;
+mod secrecy;
 mod support;
