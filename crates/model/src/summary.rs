@@ -181,6 +181,9 @@ pub enum ReasonCode {
     Interrupted,
     /// The journal lost records of this point. Observed: bytes.
     RecordsLost,
+    /// There are records that cannot be: two of one request, or more than the schedule has requests. Observed: records
+    /// too many.
+    RecordsInconsistent,
     /// More requests were waiting at the end of the window than at its start, beyond chance: percentiles depend on how
     /// long the point was held. Observed: growth, requests per second.
     BacklogGrowing,
@@ -200,7 +203,8 @@ pub enum ReasonCode {
     CachedPrompts,
     /// Successful answers with tokens but no visible output. Observed: share.
     InvisibleOutput,
-    /// Nobody counted the output tokens: neither the server nor a tokenizer. Observed: share of answers.
+    /// Nobody counted the output tokens: no tokenizer, and the server did not, or fewer than it sent events. Observed:
+    /// share of answers.
     NoTokenCount,
     /// Requests still open at the end of the drain. Observed: requests.
     Cut,

@@ -77,6 +77,12 @@ impl<T: DeserializeOwned> Lines<T> {
         self.lost
     }
 
+    /// Unpacks what is left without looking at the lines, and tells how many bytes are no whole frame.
+    pub(crate) fn count_lost(mut self) -> Result<u64, ReadJournalError> {
+        while self.next_frame().map_err(|source| ReadJournalError::Io { path: self.path.clone(), source })? {}
+        Ok(self.lost)
+    }
+
     /// Unpacks the next frame; `false` at the end.
     fn next_frame(&mut self) -> io::Result<bool> {
         loop {

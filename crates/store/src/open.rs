@@ -78,6 +78,12 @@ impl Bundle {
             let (point, lost_bytes) = recover(directory, unfinished)?;
             points.extend(point);
             loss = Some(Loss { bytes: lost_bytes, unflushed: true });
+        } else {
+            // A journal can be cut or spoilt long after its run ended well.
+            let bytes = Lines::<Record>::open(&directory.join(bundle::REQUESTS))?.count_lost()?;
+            if bytes > 0 {
+                loss = Some(Loss { bytes, unflushed: false });
+            }
         }
         Ok(Self { directory: directory.to_owned(), manifest, environment, plan_yaml, points, loss })
     }

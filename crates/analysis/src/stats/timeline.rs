@@ -3,7 +3,7 @@
 //! Owns those definitions. A span whose end lies before its start is no span (`None`), never a negative number.
 
 use kneepoint_model::record::TokenEvents;
-use kneepoint_model::{Nanos, Record};
+use kneepoint_model::{Nanos, Record, Tokens};
 
 /// The spans of one request, nanoseconds. They are of the events as they came; whether the request counts is not
 /// judged here.
@@ -30,9 +30,10 @@ pub struct Timeline {
 pub enum Tpot {
     /// So many nanoseconds; above 0.
     Is(f64),
-    /// There is none: every token came in the first event, or all events at one instant.
+    /// There is none: a single token, or all events at one instant.
     None,
-    /// Several events came, but nobody counted their tokens.
+    /// It cannot be known: nobody counted the tokens, the count has none left for the events after the first, or
+    /// several tokens came in one event.
     Unknown,
 }
 
@@ -56,7 +57,7 @@ impl Timeline {
             ttft: from(intended, first),
             ttft_sent: from(record.sent, first),
             ttfa: from(intended, record.events.first_answer),
-            tpot: tpot(&record.events, record.output_tokens.best().map(|tokens| tokens.0)),
+            tpot: tpot(&record.events, output_count(record).map(|tokens| tokens.0)),
             e2e: from(intended, last),
             e2e_sent: from(record.sent, last),
             response: from(intended, record.closed),
@@ -64,17 +65,36 @@ impl Timeline {
     }
 }
 
+/// The output tokens that figures use: the server's count if it can be true, else the tokenizer's, else none.
+///
+/// An event with output holds a token at least, so a server that counts fewer tokens than it sent events, or none,
+/// has counted wrong. Only if the tokenizer too finds fewer tokens than events did something cut tokens into pieces.
+pub fn output_count(record: &Record) -> Option<Tokens> {
+    let counts = record.output_tokens;
+    if server_count_is_possible(record) { counts.best() } else { counts.local }
+}
+
+/// `false` if the events contradict the server's count of output tokens.
+pub fn server_count_is_possible(record: &Record) -> bool {
+    let events = record.events.len() as u64;
+    let in_pieces = record.output_tokens.local.is_some_and(|local| local.0 < events);
+    record.output_tokens.server.is_none_or(|server| server.0 >= events || (server.0 > 0 && in_pieces))
+}
+
 /// `(last − first) ÷ (n − tokens in the first event)`. Where the server did not tell how many tokens the first event
 /// held, it is taken to hold one; a single event held all of them.
 fn tpot(events: &TokenEvents, tokens: Option<u64>) -> Tpot {
     let span = span(events);
+    if events.len() == 1 {
+        return if tokens.is_some_and(|tokens| tokens <= 1) { Tpot::None } else { Tpot::Unknown };
+    }
     if span == 0 {
         return Tpot::None;
     }
     let Some(tokens) = tokens else { return Tpot::Unknown };
     let in_first = counted(events).map_or(1, |counts| u64::from(counts[0]));
     match tokens.saturating_sub(in_first) {
-        0 => Tpot::None,
+        0 => Tpot::Unknown,
         rest => Tpot::Is(span as f64 / rest as f64),
     }
 }

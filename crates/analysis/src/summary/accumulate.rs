@@ -9,7 +9,7 @@ use super::grid::Grid;
 use super::limits;
 use super::series::Seconds;
 use crate::stats::pool::Pool;
-use crate::stats::timeline::{self, Timeline, spread, token_gaps};
+use crate::stats::timeline::{self, Timeline, output_count, server_count_is_possible, spread, token_gaps};
 
 /// Everything folded of one point.
 #[derive(Debug)]
@@ -118,6 +118,11 @@ impl TokenTally {
             self.special.add(special);
             self.special_of.add(server);
         }
+        self.note_both(local, server);
+    }
+
+    /// Two counts of one answer, whether figures use them or not: a wrong one is the disagreement to tell.
+    fn note_both(&mut self, local: Option<Tokens>, server: Option<Tokens>) {
         if let (Some(_), Some(_)) = (local, server) {
             self.both_local.add(local);
             self.both_server.add(server);
@@ -133,6 +138,10 @@ pub(super) struct Evidence {
     pub(super) streamed: u64,
     pub(super) uncounted: u64,
     pub(super) invisible: u64,
+    /// Answers of more than one token …
+    pub(super) several_tokens: u64,
+    /// … and those of them that came in one event.
+    pub(super) one_event: u64,
     pub(super) stream_judged: u64,
     pub(super) stream_in_one_piece: u64,
     pub(super) oddities: u64,
@@ -218,10 +227,14 @@ impl Accumulator {
             tcp: between(connection.started, connection.tcp).filter(|_| !connection.reused),
             tls: between(connection.tcp, connection.tls).filter(|_| !connection.reused),
             input: input.best(),
-            output: output.best(),
+            output: output_count(record),
         });
         self.input.add(input.local, input.server, input.cached);
-        self.output.add(output.local, output.server, output.reasoning);
+        let counted = output.server.filter(|_| server_count_is_possible(record));
+        self.output.add(output.local, counted, output.reasoning);
+        if counted.is_none() {
+            self.output.note_both(output.local, output.server);
+        }
         if self.streamed {
             self.icl.add_request(record.events.gaps.iter().map(|gap| (*gap, 1)));
             self.itl.add_request(
@@ -254,7 +267,7 @@ impl Accumulator {
         if !record.outcome.is_ok() {
             return;
         }
-        let (input, output) = (record.input_tokens.best(), record.output_tokens.best());
+        let (input, output) = (record.input_tokens.best(), output_count(record));
         if ended {
             window.ok += 1;
             if let Some(output) = output {
@@ -277,12 +290,16 @@ impl Accumulator {
 impl Evidence {
     fn note(&mut self, record: &Record) {
         let events = &record.events;
-        let tokens = record.output_tokens.best().map(|tokens| tokens.0);
+        let tokens = output_count(record).map(|tokens| tokens.0);
         self.streamed += u64::from(events.len() > 1);
         self.uncounted += u64::from(tokens.is_none());
         self.invisible += u64::from(events.is_empty());
         // Where nobody counted, the length asked for is the best guess at how many there were.
         let expected = tokens.unwrap_or(record.output_tokens.target.0);
+        if expected > 1 && !events.is_empty() {
+            self.several_tokens += 1;
+            self.one_event += u64::from(events.len() == 1);
+        }
         if expected >= limits::STREAM_FEWEST_TOKENS && !events.is_empty() {
             self.stream_judged += 1;
             let burst = timeline::span(events) < (expected - 1).saturating_mul(limits::STREAM_FASTEST_TOKEN.0);

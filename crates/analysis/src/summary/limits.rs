@@ -24,7 +24,7 @@ pub const CLIENT_WAITED_WARNING: f64 = 0.03;
 
 /// p99 of the longest wait of each answer to be read, ms, above which a point is not valid. Arrivals carry the kernel's
 /// stamp, but packets that wait together share the last one's, so gaps inside such a wait are lost …
-pub const READ_DELAY_INVALID_MS: f64 = 20.0;
+pub const READ_DELAY_INVALID_MS: f64 = 50.0;
 /// … and above which the reader is warned.
 pub const READ_DELAY_WARNING_MS: f64 = 5.0;
 
@@ -68,6 +68,9 @@ pub const STREAM_PIECES: usize = 2;
 pub const STREAM_FASTEST_TOKEN: Nanos = Nanos(100_000);
 /// Share of answers in one piece above which the reader is warned: from there on they move a 90th percentile.
 pub const PSEUDO_STREAMING_SHARE: f64 = 0.1;
+/// Share of answers of more than one token, however short, that came in a single event above which the reader is
+/// warned: single short ones may have been held back for a character, most of them were not streamed.
+pub const ONE_EVENT_SHARE: f64 = 0.5;
 
 /// Share of prompt tokens served from a cache above which the reader is warned.
 pub const CACHED_SHARE: f64 = 0.01;

@@ -7,7 +7,7 @@ use kneepoint_model::summary::SeriesPoint;
 
 use super::accumulate::end_of;
 use crate::stats::percentile::{Ppm, nearest};
-use crate::stats::timeline::{Timeline, spread};
+use crate::stats::timeline::{Timeline, output_count, spread};
 
 const SECOND: u64 = 1_000_000_000;
 /// Longest series, seconds; what happens later is counted in the last one. Eleven days.
@@ -64,7 +64,7 @@ impl Seconds {
     }
 
     fn add_tokens(&mut self, record: &Record) {
-        let Some(n) = record.output_tokens.best() else { return };
+        let Some(n) = output_count(record) else { return };
         self.any_counted = true;
         for (at, tokens) in record.events.instants().zip(spread(&record.events, n.0)) {
             let second = self.second(at);

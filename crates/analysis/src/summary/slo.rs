@@ -45,8 +45,8 @@ fn judge(slo: &Slo, point: &Accumulator, window_s: f64) -> SloSummary {
 
 /// Whether a successful request met every limit; `None` where that cannot be known.
 ///
-/// An answer whose tokens nobody saw has met no limit on them. A TPOT that does not exist, because all tokens came at
-/// once, is met. Without a stream there is neither TTFT nor TPOT to judge.
+/// An answer whose tokens nobody saw has met no limit on them. A TPOT that does not exist, because there was one token
+/// or all events came at one instant, is met. Without a stream there is neither TTFT nor TPOT to judge.
 fn verdict(slo: &Slo, sample: &Sample, streamed: bool) -> Option<bool> {
     let within = |span: Option<u64>, limit: Option<kneepoint_model::Nanos>| {
         limit.is_none_or(|limit| span.is_some_and(|span| span <= limit.0))

@@ -39,6 +39,7 @@ pub(super) fn reasons(seen: &Observed<'_>) -> Vec<Reason> {
         error_rate,
         interrupted,
         records_lost,
+        records_inconsistent,
         backlog_growing,
         littles_law,
         rate_not_kept,
@@ -141,9 +142,10 @@ fn error_rate(seen: &Observed<'_>) -> Option<Reason> {
 /// A point stopped after it had been held as long as planned only lacks its drain.
 fn interrupted(seen: &Observed<'_>) -> Option<Reason> {
     let planned = seen.point.hold.at_least.as_secs_f64();
-    let whole = seen.window_s >= planned && too_few_samples(seen).is_none();
+    let empty = seen.window_s <= 0.0;
+    let whole = !empty && seen.window_s >= planned && too_few_samples(seen).is_none();
     let severity = if whole { Severity::Warning } else { Severity::Invalid };
-    seen.from.ended.interrupted.then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned))
+    (seen.from.ended.interrupted || empty).then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned))
 }
 
 fn records_lost(seen: &Observed<'_>) -> Option<Reason> {
@@ -161,6 +163,21 @@ fn records_lost(seen: &Observed<'_>) -> Option<Reason> {
         observed: seen.loss.map(|loss| loss.bytes as f64),
         limit: None,
     })
+}
+
+/// Each request has one record, and an open loop no more of them than its schedule has requests.
+fn records_inconsistent(seen: &Observed<'_>) -> Option<Reason> {
+    let mut indices: Vec<u64> = seen.from.arrivals.iter().map(|arrival| arrival.index).collect();
+    indices.sort_unstable();
+    let repeated = indices.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+    let ended = &seen.from.ended;
+    // At a stop one thread may still send for a moment after another has ended the window.
+    let in_time = |at| !ended.interrupted || at < ended.window_end;
+    let recorded = seen.from.arrivals.iter().filter(|arrival| arrival.measured && in_time(arrival.intended)).count();
+    let known = (recorded as u64).saturating_add(ended.unsent);
+    let unscheduled = if is_open(seen) { known.saturating_sub(ended.scheduled) } else { 0 };
+    let observed = repeated.max(unscheduled) as f64;
+    graded(ReasonCode::RecordsInconsistent, observed, 0.0, 0.0)
 }
 
 /// In flight *and* latency rise over the window, each beyond its own noise, and by more than chance arrivals explain.
@@ -260,9 +277,10 @@ fn counts_disagree(seen: &Observed<'_>) -> Option<Reason> {
 }
 
 fn pseudo_streaming(seen: &Observed<'_>) -> Option<Reason> {
-    let evidence = &seen.from.evidence;
-    let share = share(evidence.stream_in_one_piece, evidence.stream_judged).filter(|_| seen.from.streamed)?;
-    graded_warning(ReasonCode::PseudoStreaming, share, limits::PSEUDO_STREAMING_SHARE)
+    let evidence = Some(&seen.from.evidence).filter(|_| seen.from.streamed)?;
+    let of = |part, all, limit| graded_warning(ReasonCode::PseudoStreaming, share(part, all)?, limit);
+    of(evidence.stream_in_one_piece, evidence.stream_judged, limits::PSEUDO_STREAMING_SHARE)
+        .or_else(|| of(evidence.one_event, evidence.several_tokens, limits::ONE_EVENT_SHARE))
 }
 
 fn cached_prompts(seen: &Observed<'_>) -> Option<Reason> {

@@ -84,6 +84,23 @@ fn one_token_meets_a_tpot_limit() {
     assert_eq!((point.tpot_ms.n, point.slo["tight"].good), (0, 1_200));
 }
 
+/// Several tokens in one event, or none counted after the first of several events, have a TPOT that nobody knows.
+#[test]
+fn an_unknown_tpot_meets_no_limit() {
+    let one_event = |step| Run::clean().every(step, |record| record.events.gaps.clear()).point().slo["tight"].clone();
+    assert_eq!((one_event(1).attainment, one_event(1).met, one_event(1).goodput_rps), (None, None, None));
+    // Under one in a hundred they are not good, and the rest is judged.
+    let clean = Run::clean().point().slo["tight"].good;
+    assert!(one_event(130).good < clean && one_event(130).met.is_some());
+    let at_one_instant = Run::clean().each(|record| record.events.gaps.fill(0)).point();
+    assert_eq!((at_one_instant.tpot_ms.n, at_one_instant.slo["tight"].good), (0, clean));
+    let all_in_the_first = Run::clean().each(|record| {
+        record.events.gaps.truncate(2);
+        record.events.tokens = vec![11, 0, 0];
+    });
+    assert_eq!((all_in_the_first.point().tpot_ms.n, all_in_the_first.point().slo["tight"].met), (0, None));
+}
+
 /// An answer whose tokens nobody saw has no first token, and meets no limit on one.
 #[test]
 fn invisible_answers_are_not_good() {

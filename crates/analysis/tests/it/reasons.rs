@@ -90,7 +90,7 @@ fn client_read_late() {
         let delay = kneepoint_model::record::ReadDelay { first: Nanos(0), longest: Nanos(ms * MS) };
         Run::clean().every(50, move |record| record.read_delay = Some(delay))
     };
-    provokes(&late(30), ReasonCode::ClientReadLate, Severity::Invalid, 30.0);
+    provokes(&late(60), ReasonCode::ClientReadLate, Severity::Invalid, 60.0);
     provokes(&late(7), ReasonCode::ClientReadLate, Severity::Warning, 7.0);
     lacks(&late(1), ReasonCode::ClientReadLate);
 }
@@ -125,6 +125,38 @@ fn records_lost() {
     provokes(&run, ReasonCode::RecordsLost, Severity::Warning, 77.0);
     run.records.truncate(1_200);
     provokes(&run, ReasonCode::RecordsLost, Severity::Invalid, 77.0);
+}
+
+/// A request has one record: two of it, or more than were scheduled, were not written by a run.
+#[test]
+fn records_inconsistent() {
+    let mut twice = Run::clean();
+    // One in the warm-up, where the number of scheduled requests says nothing.
+    twice.records.extend([twice.records[3].clone(), twice.records[700].clone(), twice.records[700].clone()]);
+    provokes(&twice, ReasonCode::RecordsInconsistent, Severity::Invalid, 3.0);
+    let mut more = Run::clean();
+    more.ended.scheduled = 1_190;
+    provokes(&more, ReasonCode::RecordsInconsistent, Severity::Invalid, 10.0);
+    // A thread that sent a moment after another one ended the window wrote no record too many.
+    let mut stopped = Run::clean();
+    stopped.ended.interrupted = true;
+    (stopped.ended.window_end, stopped.ended.scheduled) = (Nanos(WARM_UP + WINDOW - SECOND), 1_180);
+    lacks(&stopped, ReasonCode::RecordsInconsistent);
+    more.ended.point = 1;
+    more.records.iter_mut().for_each(|record| record.point = 1);
+    lacks(&more, ReasonCode::RecordsInconsistent);
+}
+
+/// A window without a length was not measured, whoever says that the point ended well.
+#[test]
+fn a_window_without_length() {
+    for end in [WARM_UP, WARM_UP - SECOND] {
+        let mut run = Run::clean();
+        run.ended.window_end = Nanos(end);
+        let reason = run.point().reasons.into_iter().find(|reason| reason.code == ReasonCode::Interrupted);
+        let reason = reason.expect("an empty window");
+        assert_eq!((reason.severity, reason.observed), (Severity::Invalid, Some(0.0)));
+    }
 }
 
 /// A server that answers 20 requests in 1.05 s.
@@ -170,7 +202,10 @@ fn littles_law() {
 fn lengths() {
     let longer = Run::clean().each(|record| record.input_tokens.server = Some(Tokens(120)));
     provokes(&longer, ReasonCode::InputLength, Severity::Warning, 0.2);
-    let shorter = Run::clean().each(|record| record.output_tokens.server = Some(Tokens(9)));
+    let shorter = Run::clean().each(|record| {
+        record.events.gaps.truncate(8);
+        record.output_tokens.server = Some(Tokens(9));
+    });
     provokes(&shorter, ReasonCode::OutputLength, Severity::Warning, -2.0 / 11.0);
 }
 
@@ -196,6 +231,24 @@ fn pseudo_streaming() {
     lacks(&unasked, ReasonCode::PseudoStreaming);
 }
 
+/// One event for several tokens is known for what it is however short the answer; single ones prove nothing.
+#[test]
+fn pseudo_streaming_of_short_answers() {
+    let short = |record: &mut Record| {
+        record.events.gaps.truncate(3);
+        record.output_tokens.server = Some(Tokens(4));
+    };
+    let one_piece = |step| Run::clean().each(short).every(step, |record| record.events.gaps.clear());
+    assert_eq!(provokes(&one_piece(1), ReasonCode::PseudoStreaming, Severity::Warning, 1.0).limit, Some(0.5));
+    lacks(&one_piece(2), ReasonCode::PseudoStreaming);
+    lacks(&Run::clean().each(short), ReasonCode::PseudoStreaming);
+    let one_token = Run::clean().each(|record| {
+        record.events.gaps.clear();
+        record.output_tokens.server = Some(Tokens(1));
+    });
+    lacks(&one_token, ReasonCode::PseudoStreaming);
+}
+
 #[test]
 fn cached_prompts() {
     let run = Run::clean().each(|record| record.input_tokens.cached = Some(Tokens(50)));
@@ -218,6 +271,40 @@ fn no_token_count() {
     assert_eq!((point.throughput.output_tok_s, point.tpot_ms.n), (None, 0));
     assert_eq!((point.slo["tight"].attainment, point.slo["tight"].met), (None, None));
     assert!(point.slo["whole"].met == Some(true));
+}
+
+/// Eleven events hold eleven tokens at least: a server that counts fewer has not counted them.
+#[test]
+fn counts_that_cannot_be() {
+    for count in [0, 1, 10] {
+        let run = Run::clean().each(move |record| record.output_tokens.server = Some(Tokens(count)));
+        provokes(&run, ReasonCode::NoTokenCount, Severity::Warning, 1.0);
+        let point = run.point();
+        assert_eq!((point.throughput.output_tok_s, point.tpot_ms.n), (None, 0));
+        assert_eq!((point.output_tokens.source, point.output_tokens.server_mean), (None, None));
+        assert_eq!((point.slo["tight"].attainment, point.slo["tight"].met), (None, None));
+
+        let counted = run.each(|record| record.output_tokens.local = Some(Tokens(11)));
+        lacks(&counted, ReasonCode::NoTokenCount);
+        let point = counted.point();
+        assert_eq!((point.output_tokens.source.as_deref(), point.tpot_ms.p50), (Some("tokenizer"), Some(20.0)));
+        assert_eq!(point.slo["tight"].good, Run::clean().point().slo["tight"].good);
+        if count < 10 {
+            let apart = (10.0 - count as f64) / (count as f64).max(1.0);
+            provokes(&counted, ReasonCode::TokenCountsDisagree, Severity::Warning, apart);
+        }
+    }
+}
+
+/// Where the tokenizer too finds fewer tokens than events, tokens came in pieces and the server's count stands.
+#[test]
+fn tokens_cut_into_pieces() {
+    let run = Run::clean().each(|record| {
+        (record.output_tokens.server, record.output_tokens.local) = (Some(Tokens(6)), Some(Tokens(6)));
+    });
+    let point = run.point();
+    assert_eq!((point.output_tokens.source.as_deref(), point.tpot_ms.p50), (Some("server"), Some(40.0)));
+    lacks(&run, ReasonCode::NoTokenCount);
 }
 
 #[test]

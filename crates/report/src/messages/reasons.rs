@@ -19,6 +19,8 @@ catalogue! {
         ErrorRate: "Too many requests failed.", "失败的请求过多。";
         Interrupted: "The run was stopped inside this point.", "测试在该测试点进行期间被中断。";
         RecordsLost: "The journal lost records of this point.", "该测试点的部分请求记录丢失。";
+        RecordsInconsistent: "There are more records of this point than there can be (a request twice, or more than were scheduled): the journal was changed or written wrongly.",
+            "该测试点的记录多于应有数量（同一请求重复出现，或超过计划的请求数）：记录文件被改动过或写入有误。";
         BacklogGrowing: "The queue grew throughout the window: the platform was overloaded, and latencies depend on how long the point was held.", "测量窗口内排队持续增长：平台已过载，延迟取决于测试点持续的时长。";
         LittlesLaw: "Requests in flight, rate and latency do not fit together (Little's law): the point was not in a steady state.", "在途请求数、速率与延迟不满足利特尔法则（Little's law）：该测试点未达到稳态。";
         RateNotKept: "The achieved rate fell short of the scheduled one.", "完成速率低于计划速率。";
@@ -31,7 +33,7 @@ catalogue! {
         CachedPrompts: "Prompt tokens were served from a cache: latencies are better than without it. The same plan and seed send the same prompts: measure again with another seed, or restart the server.",
             "部分提示词 token 命中了缓存：延迟会优于未命中缓存的情况。相同的计划和随机种子会发送相同的提示词：请更换随机种子或重启服务端后重新测量。";
         InvisibleOutput: "Successful answers reported tokens but carried no visible output; they have no TTFT.", "部分成功的应答报告了 token 数却没有可见输出，因而没有 TTFT。";
-        NoTokenCount: "Nobody counted the output tokens: neither the server nor a tokenizer.", "服务端和分词器均未给出输出 token 数。";
+        NoTokenCount: "Nobody counted the output tokens: no tokenizer was at hand, and the server gave no count or fewer tokens than events.", "没有可用的输出 token 数：未用分词器统计，且服务端未给出计数，或给出的 token 数少于事件数。";
         Cut: "Requests were still open at the end of the drain.", "排空结束时仍有请求未完成。";
         Oddities: "Malformed or unknown events in the answers.", "应答中存在格式错误或未知的事件。";
     }
@@ -49,6 +51,7 @@ pub(crate) fn reason_text(code: ReasonCode, language: Language) -> &'static str 
         ReasonCode::ErrorRate => ReasonText::ErrorRate,
         ReasonCode::Interrupted => ReasonText::Interrupted,
         ReasonCode::RecordsLost => ReasonText::RecordsLost,
+        ReasonCode::RecordsInconsistent => ReasonText::RecordsInconsistent,
         ReasonCode::BacklogGrowing => ReasonText::BacklogGrowing,
         ReasonCode::LittlesLaw => ReasonText::LittlesLaw,
         ReasonCode::RateNotKept => ReasonText::RateNotKept,
@@ -77,6 +80,7 @@ catalogue! {
         Failures: "{n} failed", "失败率 {n}";
         Measured: "{n} measured", "已测量 {n}";
         Lost: "{n} lost", "丢失 {n}";
+        TooMany: "{n} too many", "多出 {n} 条";
         Growth: "backlog +{n} requests/s", "每秒增加 {n} 个请求";
         Deviation: "{n} off", "偏差 {n}";
         Achieved: "{n} achieved", "达到 {n}";
@@ -100,6 +104,7 @@ pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<Strin
         ReasonCode::ErrorRate => Figure::Failures,
         ReasonCode::Interrupted => Figure::Measured,
         ReasonCode::RecordsLost => Figure::Lost,
+        ReasonCode::RecordsInconsistent => Figure::TooMany,
         ReasonCode::BacklogGrowing => Figure::Growth,
         ReasonCode::LittlesLaw
         | ReasonCode::InputLength
@@ -117,9 +122,11 @@ pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<Strin
 /// A figure of a reason with its unit.
 fn reason_value(code: ReasonCode, value: f64) -> String {
     match code {
-        ReasonCode::NoSuccess | ReasonCode::TooFewSamples | ReasonCode::Cut | ReasonCode::Oddities => {
-            format::whole(value)
-        }
+        ReasonCode::NoSuccess
+        | ReasonCode::TooFewSamples
+        | ReasonCode::RecordsInconsistent
+        | ReasonCode::Cut
+        | ReasonCode::Oddities => format::whole(value),
         ReasonCode::ClientLate | ReasonCode::ClientReadLate => format::millis(value),
         ReasonCode::Interrupted => format!("{} s", format::number(value)),
         ReasonCode::RecordsLost => format::bytes(value),

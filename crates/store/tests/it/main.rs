@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use kneepoint_store::Lines;
+use kneepoint_model::bundle::{self, Loss};
+use kneepoint_store::{Bundle, Lines};
 use proptest::prelude::*;
 
 fn journal(frames: &[Vec<u64>]) -> Vec<u8> {
@@ -70,4 +71,30 @@ fn a_line_of_another_kind_is_named() {
     assert!(matches!(results[0], Ok(1)));
     let error = results[1].as_ref().expect_err("not a number").to_string();
     assert!(error.starts_with("line 2 of") && error.ends_with("is not a line this version understands"), "{error}");
+}
+
+/// A bundle of a run that ended well, with a journal that was cut afterwards.
+#[test]
+fn what_a_cut_journal_lost_is_counted_though_the_run_was_complete() {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| directory.path().join(name);
+    let manifest = serde_json::json!({
+        "format": bundle::FORMAT, "tool": "0", "name": "n", "seed": 1, "started": "2026-11-30T08:15:00Z",
+        "started_unix_s": 0.0, "ended": "2026-11-30T08:16:00Z", "status": "complete",
+        "host": {"os": "", "arch": "", "cpu": null, "cores": 1, "memory_bytes": null},
+        "git": null, "clock": "read", "points": 0, "sha256": {},
+    });
+    fs::write(at(bundle::MANIFEST), manifest.to_string()).expect("writes");
+    fs::write(at(bundle::ENVIRONMENT), r#"{"platforms": {}}"#).expect("writes");
+    fs::write(at(bundle::PLAN), "").expect("writes");
+    fs::write(at(bundle::POINTS), "").expect("writes");
+    // Opening does not look at the lines.
+    let (first, second) = (journal(&[vec![1, 2]]), journal(&[vec![3, 4, 5]]));
+    let loss = |kept: usize| {
+        fs::write(at(bundle::REQUESTS), [&first[..], &second[..kept]].concat()).expect("writes");
+        Bundle::open(directory.path()).expect("a bundle").loss
+    };
+    assert_eq!(loss(second.len()), None);
+    assert_eq!(loss(7), Some(Loss { bytes: 7, unflushed: false }));
+    assert_eq!(loss(0), None);
 }
