@@ -328,15 +328,15 @@ pub struct TokenSummary {
     pub cached_or_reasoning_share: Option<f64>,
 }
 
-/// Throughput in the measured window: completed in it ÷ its length.
+/// Throughput in the measured window: completed in it ÷ its length. All is `null` for a window of no length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Successful requests completed per second.
-    pub req_s: f64,
+    pub req_s: Option<f64>,
     /// Requests scheduled per second; `null` in a closed loop.
     pub scheduled_req_s: Option<f64>,
     /// Requests sent per second.
-    pub sent_req_s: f64,
+    pub sent_req_s: Option<f64>,
     /// Output tokens of requests completed in the window, per second; `null` where nobody counted.
     pub output_tok_s: Option<f64>,
     /// Input and output tokens of the same, per second.
@@ -346,11 +346,11 @@ pub struct Throughput {
     /// Standard deviation ÷ mean of output tokens per second over the seconds of the window.
     pub stability: Option<f64>,
     /// Mean number of requests in flight in the window.
-    pub in_flight_mean: f64,
+    pub in_flight_mean: Option<f64>,
     /// Bytes sent per second.
-    pub sent_bytes_s: f64,
+    pub sent_bytes_s: Option<f64>,
     /// Bytes received per second.
-    pub received_bytes_s: f64,
+    pub received_bytes_s: Option<f64>,
 }
 
 /// One SLO at one point.

@@ -210,7 +210,7 @@ fn row(shape: Shape, label: &str, point: &PointSummary, language: Language) -> V
         format::count(failed),
     ]);
     cells.extend(shape.any_cut.then(|| format::count(point.requests.cut)));
-    cells.push(format::number(point.throughput.req_s));
+    cells.push(point.throughput.req_s.map_or_else(|| format::NONE.to_owned(), format::number));
     cells.push(point.throughput.output_tok_s.map_or_else(|| format::NONE.to_owned(), format::number));
     cells.extend(QUANTILES.map(|(of, name)| match quantile(of(point), name) {
         Quantile::Value { value, .. } => format::number(value),

@@ -8,13 +8,13 @@ use crate::stats::moments;
 /// A coefficient below this is the rounding of equal seconds, not a spread.
 const ROUNDING: f64 = 1e-12;
 
-/// The throughput of one point. A window of no length has rates of 0 where a rate is never absent, else none.
+/// The throughput of one point. A window of no length has none.
 pub(super) fn summarise(from: &Accumulator, window_s: f64, open: bool) -> Throughput {
     let window = &from.window;
-    let rate = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
+    let rate = |amount: f64| (window_s > 0.0).then(|| amount / window_s);
     let counted = |tokens: u64, answers: u64| {
         // No answer at all is no token; answers of which none was counted are an unknown number.
-        (window_s > 0.0 && (answers > 0 || window.ok == 0)).then(|| rate(tokens as f64))
+        rate(tokens as f64).filter(|_| answers > 0 || window.ok == 0)
     };
     let output_tok_s = counted(window.output_tokens, window.output_counted);
     // Answers much longer than the window bring in tokens that came before it: no second of the window then holds as
@@ -22,7 +22,7 @@ pub(super) fn summarise(from: &Accumulator, window_s: f64, open: bool) -> Throug
     let most = from.grid.busiest_second().filter(|most| output_tok_s.is_some_and(|mean| *most >= mean));
     Throughput {
         req_s: rate(window.ok as f64),
-        scheduled_req_s: (open && window_s > 0.0).then(|| rate(from.counts.scheduled as f64)),
+        scheduled_req_s: rate(from.counts.scheduled as f64).filter(|_| open),
         sent_req_s: rate(window.sent as f64),
         output_tok_s,
         total_tok_s: counted(window.total_tokens, window.total_counted),

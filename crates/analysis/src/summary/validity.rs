@@ -219,7 +219,7 @@ fn littles_law(seen: &Observed<'_>) -> Option<Reason> {
         return None;
     }
     let (in_flight, residence) = match seen.point.level {
-        Level::Rate { .. } => (seen.throughput.in_flight_mean, totals.residence),
+        Level::Rate { .. } => (seen.throughput.in_flight_mean?, totals.residence),
         Level::Concurrency(n) => (f64::from(n), totals.residence_intended),
     };
     let latency_s = residence as f64 / 1e9 / ended as f64;
@@ -245,7 +245,7 @@ fn rate_not_kept(seen: &Observed<'_>) -> Option<Reason> {
     let kept = share(ended, due as u64)?;
     // A handful more or less at the edges is chance.
     let beyond_chance = due as f64 - ended as f64 > deviations(seen) * (due as f64).sqrt();
-    let shown = seen.throughput.req_s / seen.throughput.scheduled_req_s.filter(|rate| *rate > 0.0)?;
+    let shown = seen.throughput.req_s? / seen.throughput.scheduled_req_s.filter(|rate| *rate > 0.0)?;
     (kept < limits::RATE_KEPT && shown < limits::RATE_KEPT && beyond_chance)
         .then(|| reason(ReasonCode::RateNotKept, Severity::Warning, shown, limits::RATE_KEPT))
 }

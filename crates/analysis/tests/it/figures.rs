@@ -21,13 +21,13 @@ fn a_clean_run() {
     close(point.output_speed_tok_s.p50, 50.0);
     close(point.icl_ms.max, 20.0);
     // Answers of the warm-up that end in the window make up for those of the window that end after it, but for one.
-    close(Some(point.throughput.req_s), 1_199.0 / 60.0);
+    close(point.throughput.req_s, 1_199.0 / 60.0);
     close(point.throughput.output_tok_s, 1_199.0 * TOKENS as f64 / 60.0);
     close(point.throughput.total_tok_s, 1_199.0 * (TOKENS + 101) as f64 / 60.0);
-    close(Some(point.throughput.sent_bytes_s), 10_000.0);
+    close(point.throughput.sent_bytes_s, 10_000.0);
     close(point.throughput.scheduled_req_s, 20.0);
     close(Some(point.window_s), 60.0);
-    let in_flight = point.throughput.in_flight_mean;
+    let in_flight = point.throughput.in_flight_mean.expect("a window");
     assert!((in_flight - 20.0 * 0.4).abs() < 0.1, "20 requests a second of 0.4 s each, not {in_flight}");
     assert_eq!(point.ttft_ms.too_few.get("p999"), Some(&6_636));
     assert_eq!(point.streamed_share, Some(1.0));

@@ -2,7 +2,7 @@
 
 use kneepoint_model::bundle::Loss;
 use kneepoint_model::record::{Outcome, TokenEvents};
-use kneepoint_model::summary::{Reason, ReasonCode, Severity};
+use kneepoint_model::summary::{Reason, ReasonCode, Severity, Throughput};
 use kneepoint_model::{Nanos, Record, Tokens};
 
 use crate::run::{MS, Run, SECOND, WARM_UP, WINDOW, answer, plan, refuse};
@@ -153,7 +153,9 @@ fn a_window_without_length() {
     for end in [WARM_UP, WARM_UP - SECOND] {
         let mut run = Run::clean();
         run.ended.window_end = Nanos(end);
-        let reason = run.point().reasons.into_iter().find(|reason| reason.code == ReasonCode::Interrupted);
+        let point = run.point();
+        assert_eq!(point.throughput, Throughput::default(), "nothing is a rate of 0");
+        let reason = point.reasons.into_iter().find(|reason| reason.code == ReasonCode::Interrupted);
         let reason = reason.expect("an empty window");
         assert_eq!((reason.severity, reason.observed), (Severity::Invalid, Some(0.0)));
     }
@@ -184,7 +186,8 @@ fn rate_not_kept() {
     // A reader who divides the two rates of the table gets the figure of the warning.
     let point = run.point();
     let told = point.reasons.iter().find(|reason| reason.code == ReasonCode::RateNotKept).and_then(|r| r.observed);
-    assert_eq!(told, point.throughput.scheduled_req_s.map(|scheduled| point.throughput.req_s / scheduled));
+    let rates = point.throughput.req_s.zip(point.throughput.scheduled_req_s);
+    assert_eq!(told, rates.map(|(achieved, scheduled)| achieved / scheduled));
 }
 
 #[test]

@@ -63,7 +63,7 @@ struct PointData {
     load: String,
     platform: usize,
     valid: bool,
-    req_s: f64,
+    req_s: Option<f64>,
     tok_s: Option<f64>,
     ttft: Percentiles,
     tpot: Percentiles,

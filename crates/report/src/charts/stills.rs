@@ -65,7 +65,7 @@ fn curves(comparison: &Comparison<'_>, group: &[&Curve<'_>], suffix: &str, langu
     ];
     for (name, label, of, limit) in metrics {
         let sentences = (Sentence::CurveStill, Sentence::CurveStillIn);
-        let x: (Label, OfNumber) = (Label::AchievedReqS, |p| Some(p.throughput.req_s));
+        let x: (Label, OfNumber) = (Label::AchievedReqS, |p| p.throughput.req_s);
         let plot = curve_plot(comparison, group, (label, of, limit), x, sentences, language);
         push(all, Place::Curve, format!("curve-{name}{suffix}"), plot);
     }

@@ -106,6 +106,7 @@ catalogue! {
         NeedsSamples: "{percentile} needs {n} samples", "{percentile} 需 {n} 个样本";
         NeedsAlso: "{percentile} {n}", "{percentile} 需 {n} 个";
         NoteOneSample: "Needs two samples.", "需要至少两个样本。";
+        NoteNoWindow: "The measured window has no length.", "测量窗口没有时长。";
         NoteNoTokens: "Nobody counted the output tokens.", "没有输出 token 计数。";
         NoteClosedLoop: "Closed loop: arrivals wait for answers by design.", "闭环：按设计，请求会等待应答。";
         NoteNotEvaluated: "The SLO cannot be evaluated at this point.", "该测试点无法评判此 SLO。";

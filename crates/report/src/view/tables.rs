@@ -81,7 +81,7 @@ pub(crate) fn key_figures(comparison: &Comparison<'_>, language: Language) -> Ta
         let mut rest = vec![
             Cell::number(format::count(point.ttft_ms.n)),
             Cell::number(format::count(failed)),
-            Cell::number(format::number(point.throughput.req_s)),
+            table.number_or(point.throughput.req_s, format::number, Sentence::NoteNoWindow, language),
             table.number_or(point.throughput.output_tok_s, format::number, Sentence::NoteNoTokens, language),
         ];
         for name in ["p50", "p95", "p99"] {
@@ -204,15 +204,15 @@ pub(crate) fn throughput(comparison: &Comparison<'_>, language: Language) -> Tab
         let t = &point.throughput;
         let rest = vec![
             table.number_or(t.scheduled_req_s, format::number, Sentence::NoteClosedLoop, language),
-            Cell::number(format::number(t.sent_req_s)),
-            Cell::number(format::number(t.req_s)),
-            Cell::number(format::number(t.in_flight_mean)),
+            table.number_or(t.sent_req_s, format::number, Sentence::NoteNoWindow, language),
+            table.number_or(t.req_s, format::number, Sentence::NoteNoWindow, language),
+            table.number_or(t.in_flight_mean, format::number, Sentence::NoteNoWindow, language),
             table.number_or(t.output_tok_s, format::number, Sentence::NoteNoTokens, language),
             table.number_or(t.total_tok_s, format::number, Sentence::NoteNoTokens, language),
             table.number_or(t.max_output_tok_s, format::number, Sentence::NoteNoTokens, language),
             table.number_or(t.stability, format::number, Sentence::NoteShort, language),
-            Cell::number(format::bytes(t.sent_bytes_s)),
-            Cell::number(format::bytes(t.received_bytes_s)),
+            table.number_or(t.sent_bytes_s, format::bytes, Sentence::NoteNoWindow, language),
+            table.number_or(t.received_bytes_s, format::bytes, Sentence::NoteNoWindow, language),
             Cell::number(format::number(point.window_s)),
         ];
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);

@@ -228,16 +228,16 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         input_tokens: tokens(512, 512.0, ok),
         output_tokens: tokens(128, 128.0, ok),
         throughput: Throughput {
-            req_s: reached,
+            req_s: Some(reached),
             scheduled_req_s: Some(rate),
-            sent_req_s: rate,
+            sent_req_s: Some(rate),
             output_tok_s: Some(reached * 128.0),
             total_tok_s: Some(reached * 640.0),
             max_output_tok_s: Some(reached * 150.0),
             stability: Some(0.08),
-            in_flight_mean: reached * 1.6,
-            sent_bytes_s: reached * 2400.0,
-            received_bytes_s: reached * 31_000.0,
+            in_flight_mean: Some(reached * 1.6),
+            sent_bytes_s: Some(reached * 2400.0),
+            received_bytes_s: Some(reached * 31_000.0),
         },
         slo: BTreeMap::from([("realtime".into(), slo(good, n, window_s))]),
         client: ClientSummary {
@@ -371,7 +371,15 @@ pub(crate) fn troubled() -> Sample {
     }
     dead.ttft_with_failures_ms =
         WithFailures { n: 1920, p50: Ranked::Failed, p90: Ranked::Failed, p95: Ranked::Failed, p99: Ranked::Failed };
-    dead.throughput = Throughput { sent_req_s: 32.0, scheduled_req_s: Some(32.0), ..Throughput::default() };
+    dead.throughput = Throughput {
+        req_s: Some(0.0),
+        scheduled_req_s: Some(32.0),
+        sent_req_s: Some(32.0),
+        in_flight_mean: Some(0.0),
+        sent_bytes_s: Some(0.0),
+        received_bytes_s: Some(0.0),
+        ..Throughput::default()
+    };
     dead.quantiles = QuantileCurves::default();
     dead.slo.clear();
     dead.streamed_share = None;
