@@ -23,6 +23,9 @@ pub(crate) const TOKENS: u64 = 11;
 
 /// Two points: the first holds 20 requests a second, the second 4 in flight.
 pub(crate) fn plan(workload: &str) -> Plan {
+    // A plan in which no answer streams may not limit the times of tokens; what becomes of such limits is looked at
+    // all the same, since in a plan of several workloads they stand beside one that does not stream.
+    let (workload, streams) = (workload.replace(", stream: false", ""), !workload.contains("stream: false"));
     let text = format!(
         "kneepoint: 1
 name: made-up
@@ -40,7 +43,9 @@ slo:
 "
     );
     let context = ResolveContext { base_dir: Path::new("/"), env: &|_| None };
-    resolve("plan.yaml", &text, &context).unwrap_or_else(|problems| panic!("{problems}"))
+    let mut plan = resolve("plan.yaml", &text, &context).unwrap_or_else(|problems| panic!("{problems}"));
+    plan.workloads[0].stream = streams;
+    plan
 }
 
 /// A run of the first point.

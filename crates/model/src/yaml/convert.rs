@@ -141,8 +141,15 @@ impl<'s> Walker<'s> {
             return Value::String(text.to_owned());
         }
         scalar::resolve(text).unwrap_or_else(|| {
-            let problem = Problem::new(path.clone(), format!("{} is not a number JSON can hold", subject(path)));
-            self.blame(node.span, problem.found(text).expected("a finite number"));
+            let problem = if scalar::number(text).is_some() {
+                let message = format!("{} is a number that would be changed by being sent", subject(path));
+                let expected = "a whole number of at most 64 bits, or at most 15 digits";
+                Problem::new(path.clone(), message).expected(expected).hint("if its text is meant, quote it")
+            } else {
+                let message = format!("{} is not a number JSON can hold", subject(path));
+                Problem::new(path.clone(), message).expected("a finite number")
+            };
+            self.blame(node.span, problem.found(text));
             Value::Null
         })
     }

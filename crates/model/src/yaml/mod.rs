@@ -25,6 +25,7 @@ use tree::{Span, TextProblem};
 
 pub use emit::to_string;
 pub use path::{Path, Step};
+pub(crate) use problem::shortened;
 pub use problem::{Problem, Problems};
 
 /// A value read from a text, and where its parts stand.

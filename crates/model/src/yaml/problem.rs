@@ -129,11 +129,17 @@ impl Problems {
 }
 
 impl fmt::Display for Problems {
-    /// All of them, each with its line marked, then how many there are. Ends without a line break.
+    /// The first 50, each with its line marked, then how many there are. Ends without a line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for problem in &self.list {
+        /// Nobody mends more in one go.
+        const MOST: usize = 50;
+
+        for problem in self.list.iter().take(MOST) {
             write_problem(f, &self.source_name, problem)?;
             f.write_str("\n")?;
+        }
+        if self.list.len() > MOST {
+            write!(f, "… and {} more\n\n", self.list.len() - MOST)?;
         }
         match self.list.len() {
             1 => write!(f, "1 problem in {}", self.source_name),
@@ -196,7 +202,7 @@ fn cells(c: char) -> usize {
 }
 
 /// One line, at most 60 characters.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     let one_line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST + 1).collect();
     if one_line.chars().count() > MOST { one_line.chars().take(MOST - 1).chain(['…']).collect() } else { one_line }

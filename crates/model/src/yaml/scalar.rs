@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-/// The value of a plain scalar by the core schema; `None` for numbers that JSON cannot hold.
+/// The value of a plain scalar by the core schema; `None` for numbers that JSON cannot hold as they are written.
 pub(super) fn resolve(text: &str) -> Option<Value> {
     if is_null(text) {
         return Some(Value::Null);
@@ -10,7 +10,21 @@ pub(super) fn resolve(text: &str) -> Option<Value> {
     if let Some(boolean) = boolean(text) {
         return Some(Value::Bool(boolean));
     }
-    if looks_like_number(text) { number(text).map(Value::Number) } else { Some(Value::String(text.to_owned())) }
+    if !looks_like_number(text) {
+        return Some(Value::String(text.to_owned()));
+    }
+    number(text).filter(|_| is_exact(text)).map(Value::Number)
+}
+
+/// `true` for a number that is not changed by being read: a whole one that fits 64 bits, or one whose digits the nearest
+/// double has as well.
+fn is_exact(text: &str) -> bool {
+    let digits = |number: &str| {
+        let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+        mantissa.chars().filter(char::is_ascii_digit).collect::<String>().trim_matches('0').to_owned()
+    };
+    let same_digits = || text.parse::<f64>().is_ok_and(|read| digits(text) == digits(&format!("{read:e}")));
+    integer(text).is_some() || text.contains(['.', 'e', 'E']) && same_digits()
 }
 
 /// `null`, `~` or nothing.

@@ -83,8 +83,33 @@ fn has_letters_and_digits(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit()) && word.contains(char::is_alphabetic)
 }
 
-/// Blots out the user and password of every URL in a line, also of URLs that are not quite well formed.
+/// Blots out the values of every URL's query in a line, which are keys as often as not.
+fn without_query_values(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for word in line.split_inclusive(char::is_whitespace) {
+        let (base, query) = word.split_at(word.find('?').unwrap_or(word.len()));
+        out.push_str(base);
+        let mut in_value = false;
+        out.extend(query.chars().map(|c| match c {
+            '&' | ';' | '"' | '\'' | ',' | '}' | ']' => {
+                in_value = false;
+                c
+            }
+            '=' if !in_value => {
+                in_value = true;
+                c
+            }
+            c if in_value && !c.is_whitespace() => '*',
+            c => c,
+        }));
+    }
+    out
+}
+
+/// Blots out the user and password of every URL in a line, also of URLs that are not quite well formed, and the values
+/// of its query.
 pub(super) fn without_credentials(line: &str) -> String {
+    let line = &without_query_values(line);
     let mut out = String::with_capacity(line.len());
     for word in line.split_inclusive(char::is_whitespace) {
         match (word.find(':'), word.rfind('@')) {

@@ -4,6 +4,7 @@ mod bad_meanings;
 mod bad_plans;
 mod documents;
 mod good_plans;
+mod hostile_plans;
 mod random;
 mod schemas;
 mod secrecy;

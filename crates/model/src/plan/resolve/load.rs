@@ -122,6 +122,14 @@ impl Resolver<'_> {
         range: (f64, f64),
         unit: &str,
     ) -> Vec<f64> {
+        if let Sweep::List(levels) = sweep
+            && levels.len() > MOST_LEVELS
+        {
+            // What else is wrong with them is not looked for: there may be any number of them.
+            let problem = Problem::new(path.clone(), format!("`{}` has too many levels", path.short()));
+            self.add(problem.found(levels.len().to_string()).expected(format!("at most {MOST_LEVELS}")));
+            return Vec::new();
+        }
         let mut levels: Vec<f64> = match sweep {
             Sweep::List(levels) => levels.iter().map(|&level| level.into()).collect(),
             Sweep::Range(text) => match quantity::range(text) {
@@ -137,10 +145,6 @@ impl Resolver<'_> {
                 Problem::new(path.clone(), format!("`{}` has no levels", path.short())).expected("at least one level"),
             );
         }
-        if levels.len() > MOST_LEVELS {
-            let problem = Problem::new(path.clone(), format!("`{}` has too many levels", path.short()));
-            self.add(problem.found(levels.len().to_string()).expected(format!("at most {MOST_LEVELS}")));
-        }
         let (least, most) = range;
         for (i, &level) in levels.iter().enumerate() {
             let at = if matches!(sweep, Sweep::List(_)) { path.index(i) } else { path.clone() };
@@ -153,7 +157,14 @@ impl Resolver<'_> {
                     format!("{unit}, from {least} to {most}")
                 };
                 let problem = Problem::new(at, format!("a level of `{}` is out of range", path.short()));
-                self.add(problem.found(level.to_string()).expected(expected));
+                let found = match sweep {
+                    Sweep::List(_) => level.to_string(),
+                    Sweep::Range(text) => text.clone(),
+                };
+                self.add(problem.found(found).expected(expected));
+                if matches!(sweep, Sweep::Range(_)) {
+                    break;
+                }
             } else if levels[..i].iter().any(|earlier| earlier.to_bits() == level.to_bits()) {
                 let problem = Problem::new(at, format!("`{}` has the level {level} twice", path.short()));
                 self.add(
@@ -204,6 +215,21 @@ impl Resolver<'_> {
         }
     }
 
+    /// Limits on the times of tokens can be judged only where tokens are seen to come.
+    fn needs_a_stream(&mut self, file: &PlanFile, slo: &SloFile, path: &Path) {
+        let streams = file.workloads.iter().any(|(_, workload)| workload.stream.unwrap_or(true));
+        if streams || file.workloads.0.is_empty() {
+            return;
+        }
+        for (field, limit) in [("ttft", &slo.ttft), ("tpot", &slo.tpot)] {
+            if let Some(limit) = limit {
+                let message = format!("`{field}` can never be judged: no workload streams its answers");
+                let problem = Problem::new(path.key(field), message).found(limit.clone());
+                self.add(problem.hint("limit `e2e` instead, or take `stream: false` out of a workload"));
+            }
+        }
+    }
+
     pub(super) fn slos(&mut self, file: &PlanFile) -> Vec<Slo> {
         let (key, slos) = match (&file.slo, &file.sla) {
             (Some(slo), None) => ("slo", slo),
@@ -219,7 +245,12 @@ impl Resolver<'_> {
         if !slos.0.is_empty() {
             self.names(&root, slos, "limit");
         }
-        slos.iter().map(|(name, slo)| self.slo(name, slo, &root.key(name))).collect()
+        let resolve = |(name, slo): (&str, &SloFile)| {
+            let path = root.key(name);
+            self.needs_a_stream(file, slo, &path);
+            self.slo(name, slo, &path)
+        };
+        slos.iter().map(resolve).collect()
     }
 
     fn slo(&mut self, name: &str, slo: &SloFile, path: &Path) -> Slo {

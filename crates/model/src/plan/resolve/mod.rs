@@ -23,6 +23,9 @@ const LONGEST_NAME: usize = 64;
 /// Most points a plan may have.
 const MOST_POINTS: usize = 10_000;
 
+/// Most problems looked for: nobody reads more, and each holds a line of the text.
+const MOST_PROBLEMS: usize = 500;
+
 /// What resolution needs of the outside.
 #[derive(Clone, Copy)]
 pub struct ResolveContext<'a> {
@@ -116,7 +119,7 @@ impl Resolver<'_> {
     }
 
     fn add_at(&mut self, problem: Problem, part: Part) {
-        if !self.source.is_blamed(&problem.path) {
+        if self.problems.len() < MOST_PROBLEMS && !self.source.is_blamed(&problem.path) {
             let problem = self.source.locate(problem, part);
             self.problems.push(problem);
         }
@@ -175,7 +178,8 @@ impl Resolver<'_> {
             && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
             && name.chars().count() <= LONGEST_NAME;
         if !fits {
-            let problem = Problem::new(path.clone(), format!("`{name}` cannot be a name")).expected(format!(
+            let shown = yaml::shortened(name);
+            let problem = Problem::new(path.clone(), format!("`{shown}` cannot be a name")).expected(format!(
                 "letters, digits, `.`, `_` and `-`, a letter or digit first, at most {LONGEST_NAME} in all"
             ));
             self.add_at(problem.hint(format!("`{}` would do", name_from(name))), part);
@@ -195,7 +199,8 @@ impl Resolver<'_> {
             self.name(&path.key(name), name, Part::Key);
             // Where names become files or shell words, case may not tell them apart.
             if let Some(other) = seen.insert(name.to_lowercase(), name) {
-                let message = format!("`{name}` differs from `{other}` by case alone");
+                let message =
+                    format!("`{}` differs from `{}` by case alone", yaml::shortened(name), yaml::shortened(other));
                 self.add_key(Problem::new(path.key(name), message).expected("names that differ"));
             }
         }

@@ -103,7 +103,7 @@ impl Resolver<'_> {
         }
         if let Err(bad) = url::check(text) {
             let mut problem = Problem::new(path.clone(), bad.message)
-                .found(if bad.secret { "***" } else { text })
+                .found(if bad.secret { "***".to_owned() } else { url::without_query_values(text) })
                 .expected("an address such as `http://127.0.0.1:8000` or `https://api.example.com/v1`");
             problem.hint = bad.hint;
             self.add(problem);
@@ -201,7 +201,7 @@ impl Resolver<'_> {
             } else {
                 "put the whole value into the variable"
             })
-        } else if SECRET_HEADERS.contains(&lower) {
+        } else if SECRET_HEADERS.contains(&lower) || looks_like_a_credential(text) {
             let problem =
                 Problem::new(path.clone(), format!("the value of `{}` stands in the plan itself", path.short()));
             let name = lower.to_uppercase().replace('-', "_");
@@ -249,6 +249,17 @@ impl Resolver<'_> {
         }
         declares
     }
+}
+
+/// `true` for what is a credential whatever its header is called: a scheme with a long token, or a key by its prefix.
+fn looks_like_a_credential(text: &str) -> bool {
+    const PREFIXES: [&str; 12] =
+        ["sk-", "sk_", "pk_", "rk_", "gsk_", "hf_", "nvapi-", "xai-", "r8_", "ghp_", "github_pat_", "AIza"];
+    let is_long = |token: &str| token.len() >= 16 && !token.contains(char::is_whitespace);
+    let (first, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let scheme = ["bearer", "basic", "token", "apikey", "api-key"].iter().any(|name| first.eq_ignore_ascii_case(name));
+    let is_key = |word: &str| is_long(word) && PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+    scheme && is_long(rest.trim()) || text.split(|c: char| c.is_whitespace() || "=,;:\"".contains(c)).any(is_key)
 }
 
 /// The `NAME` of `${NAME}`.

@@ -26,7 +26,10 @@ pub(super) fn check(url: &str) -> Result<(), BadUrl> {
         None => {
             return Err(BadUrl {
                 message: "the URL has no scheme",
-                hint: Some(format!("write `http://{0}` or `https://{0}`", url.trim_start_matches('/'))),
+                hint: Some(format!(
+                    "write `http://{0}` or `https://{0}`",
+                    without_query_values(url.trim_start_matches('/'))
+                )),
                 secret: url.contains('@'),
             });
         }
@@ -49,6 +52,13 @@ pub(super) fn check(url: &str) -> Result<(), BadUrl> {
     if !tail.is_ascii() {
         return refuse("the URL's path is not ASCII", Some("percent-encode it"));
     }
+    if is_bare_ipv6(authority) {
+        return Err(BadUrl {
+            message: "an IPv6 address stands in brackets in a URL",
+            hint: Some("write `http://[::1]` or, with a port, `http://[::1]:8000`".to_owned()),
+            secret: false,
+        });
+    }
     let (host, port) = split_port(authority);
     if let Some(port) = port
         && !(port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0))
@@ -65,6 +75,29 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
         Some(at) => (&authority[..after_bracket + at], Some(&authority[after_bracket + at + 1..])),
         None => (authority, None),
     }
+}
+
+/// `true` for what can only be meant as an IPv6 address and is not in a pair of brackets.
+fn is_bare_ipv6(authority: &str) -> bool {
+    let pair = authority.starts_with('[') && authority.contains(']');
+    !pair && (authority.matches(':').count() > 1 || authority.contains(['[', ']']))
+}
+
+/// The URL as a message may show it: the values of a query are often keys, and a fragment may be anything.
+pub(super) fn without_query_values(url: &str) -> String {
+    let Some(at) = url.find(['?', '#']) else { return url.to_owned() };
+    let (base, tail) = url.split_at(at);
+    let mut shown = base.to_owned();
+    for part in tail.split_inclusive(['?', '#', '&', ';']) {
+        let end = part.find(['?', '#', '&', ';']).unwrap_or(part.len());
+        match part[..end].split_once('=') {
+            Some((name, _)) => shown.extend([name, "=***"]),
+            None if end > 0 => shown.push_str("***"),
+            None => {}
+        }
+        shown.push_str(&part[end..]);
+    }
+    shown
 }
 
 fn check_host(host: &str) -> Result<(), BadUrl> {
@@ -148,5 +181,25 @@ mod tests {
             assert!(check(url).is_err(), "{url}");
         }
         assert!(check("http://user:secret@host/").is_err_and(|bad| bad.secret));
+    }
+
+    #[test]
+    fn ipv6_wants_its_brackets() {
+        for url in ["http://[::1", "http://::1:80", "http://::1", "http://fe80::1]/v1", "https://2001:db8::1/v1"] {
+            assert!(check(url).is_err_and(|bad| bad.message.contains("in brackets")), "{url}");
+        }
+    }
+
+    #[test]
+    fn queries_are_shown_without_values() {
+        for (url, shown) in [
+            ("http://a/v1", "http://a/v1"),
+            ("http://a/v1?api-key=abc&v=2#f", "http://a/v1?api-key=***&v=***#***"),
+            ("http://a?abc", "http://a?***"),
+            ("http://a?k=a=b?c=d", "http://a?k=***?c=***"),
+            ("http://a?", "http://a?"),
+        ] {
+            assert_eq!(without_query_values(url), shown);
+        }
     }
 }
