@@ -419,7 +419,7 @@ mod tests {
             "--url http://127.0.0.1:8000/v1 --model org/m --dialect openai-completions --key-env KEY --rate 0.5,1 \
              --arrival poisson --concurrency 1..3 --input 100 --output 50 --no-stream --for 10s --min-samples 5 \
              --warm-up 1s --drain 2s --request-timeout 30s --connection per-request --length-control natural \
-             --ca ca.pem --slo ttft=500ms,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
+             --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
         )
         .unwrap_or_else(|problems| panic!("{problems}"));
         let yaml = r#"
@@ -437,7 +437,7 @@ load:
   - rate: {sweep: [0.5, 1], arrival: poisson, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
   - concurrency: {sweep: [1, 2, 3], for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
 slo:
-  slo: {ttft: 500ms, share: 95%}
+  slo: {e2e: 1s, share: 95%}
   slow: {e2e: 9s}
 "#;
         let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
