@@ -118,23 +118,28 @@ fn open_requests_are_cut_at_the_end_of_the_drain() {
     assert!(trial.records.iter().all(|record| record.outcome == Outcome::Cut));
 }
 
-#[test]
-fn the_first_stop_drains_and_keeps_everything() {
-    let server = slow(Duration::from_millis(100));
-    let load = "{rate: {sweep: [20], for: 30s, warm_up: 0s, min_samples: 1, drain: 2s}}";
+/// Runs against the server until five requests are dispatched, then asks to stop so many times.
+fn stopped(server: &scripted::Scripted, load: &str, times: usize) -> trial::Trial {
     let stop = Arc::new(StopSignal::default());
     let asked = Arc::clone(&stop);
     let mut done = false;
-    let trial = trial::run_watched(&plan(server.address, "keep-alive", load), &stop, &mut |progress| {
+    let watch = &mut |progress: Progress<'_>| {
         if let Progress::Point(state) = progress
             && state.dispatched >= 5
             && !done
         {
             done = true;
-            asked.request();
+            (0..times).for_each(|_| asked.request());
         }
-    })
-    .expect("a stop is no error");
+    };
+    trial::run_watched(&plan(server.address, "keep-alive", load), &stop, watch).expect("a stop is no error")
+}
+
+#[test]
+fn the_first_stop_drains_and_keeps_everything() {
+    let server = slow(Duration::from_millis(100));
+    let load = "{rate: {sweep: [20], for: 30s, warm_up: 0s, min_samples: 1, drain: 2s}}";
+    let trial = stopped(&server, load, 1);
     assert_eq!(trial.measured.manifest.status, RunStatus::Interrupted);
     assert!(trial.measured.points[0].interrupted);
     assert!(trial.records.len() >= 5 && trial.records.iter().all(|record| record.outcome.is_ok()));
@@ -144,20 +149,7 @@ fn the_first_stop_drains_and_keeps_everything() {
 fn the_second_stop_cuts() {
     let server = slow(Duration::from_secs(10));
     let load = "{rate: {sweep: [20], for: 30s, warm_up: 0s, min_samples: 1, drain: 20s}}";
-    let stop = Arc::new(StopSignal::default());
-    let asked = Arc::clone(&stop);
-    let mut done = false;
-    let trial = trial::run_watched(&plan(server.address, "keep-alive", load), &stop, &mut |progress| {
-        if let Progress::Point(state) = progress
-            && state.dispatched >= 5
-            && !done
-        {
-            done = true;
-            asked.request();
-            asked.request();
-        }
-    })
-    .expect("a stop is no error");
+    let trial = stopped(&server, load, 2);
     assert!(trial.records.iter().all(|record| record.outcome == Outcome::Cut));
     assert!(trial.measured.points[0].ended < Nanos::from_secs(10), "at once, not after the drain");
 }
