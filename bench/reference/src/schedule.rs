@@ -1,0 +1,144 @@
+//! When events are due, and how late they were written.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The due instants of all streams, earliest first.
+#[derive(Debug, Default)]
+pub struct Due(BinaryHeap<Reverse<(u64, u64)>>);
+
+impl Due {
+    /// The stream with this token is due then.
+    pub fn push(&mut self, at: u64, token: u64) {
+        self.0.push(Reverse((at, token)));
+    }
+
+    /// The earliest instant.
+    pub fn first(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Takes the earliest, if it is due at `now`.
+    pub fn take(&mut self, now: u64) -> Option<(u64, u64)> {
+        if self.first()? > now {
+            return None;
+        }
+        self.0.pop().map(|Reverse(due)| due)
+    }
+}
+
+/// Spreads streams evenly over one gap between tokens: each new one gets the emptiest slot of the gap.
+#[derive(Debug)]
+pub struct Spread {
+    gap: u64,
+    streams: Vec<u32>,
+}
+
+impl Spread {
+    /// Slots of about 50 µs over one `gap`.
+    pub fn new(gap: u64) -> Self {
+        let slots = usize::try_from(gap / 50_000).unwrap_or(1).clamp(1, 4_096);
+        Self { gap, streams: vec![0; slots] }
+    }
+
+    /// The earliest instant, from `at` on and less than one gap later, whose slot has the fewest streams; and that slot.
+    pub fn place(&mut self, at: u64) -> (u64, usize) {
+        let n = self.streams.len();
+        let width = self.gap / n as u64;
+        let now = usize::try_from(at % self.gap / width.max(1)).unwrap_or(0).min(n - 1);
+        let best = (1..n).chain([0]).map(|step| (now + step) % n).min_by_key(|slot| self.streams[*slot]).unwrap_or(now);
+        self.streams[best] += 1;
+        let wait = (best as u64 * width + self.gap - at % self.gap) % self.gap;
+        (at + wait, best)
+    }
+
+    /// A stream has ended.
+    pub fn leave(&mut self, slot: usize) {
+        self.streams[slot] -= 1;
+    }
+}
+
+/// A histogram of microseconds, exact up to 100 ms.
+#[derive(Debug)]
+pub struct Lateness {
+    by_us: Vec<u64>,
+    count: u64,
+    max_ns: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { by_us: vec![0; 100_001], count: 0, max_ns: 0 }
+    }
+}
+
+impl Lateness {
+    /// Counts one event.
+    pub fn push(&mut self, ns: u64) {
+        let us = usize::try_from(ns / 1_000).unwrap_or(usize::MAX).min(self.by_us.len() - 1);
+        self.by_us[us] += 1;
+        self.count += 1;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The microsecond in which this share of the events was written, or `None` without any.
+    pub fn quantile_us(&self, permille: u64) -> Option<u64> {
+        let rank = (self.count * permille).div_ceil(1_000).max(1);
+        let mut seen = 0;
+        self.by_us.iter().zip(0..).find_map(|(n, us)| {
+            seen += n;
+            (seen >= rank).then_some(us)
+        })
+    }
+
+    /// The latest of all.
+    pub fn max_us(&self) -> u64 {
+        self.max_ns / 1_000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earliest_first_and_not_before_it_is_due() {
+        let mut due = Due::default();
+        due.push(30, 3);
+        due.push(10, 1);
+        due.push(20, 2);
+        assert_eq!(due.take(9), None);
+        assert_eq!(due.take(25), Some((10, 1)));
+        assert_eq!(due.take(25), Some((20, 2)));
+        assert_eq!(due.take(25), None);
+        assert_eq!(due.first(), Some(30));
+    }
+
+    #[test]
+    fn streams_that_come_together_are_spread_over_the_gap() {
+        let mut spread = Spread::new(1_000_000); // 20 slots
+        let mut places: Vec<_> = (0..20).map(|_| spread.place(7_025_000)).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 20);
+        assert!(places.iter().all(|(at, _)| (7_025_000..8_025_000).contains(at)), "{places:?}");
+        spread.leave(places[4].1);
+        assert_eq!(spread.place(7_025_000), places[4]);
+    }
+
+    #[test]
+    fn quantiles_by_rank() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.quantile_us(500), None);
+        (1..=100).for_each(|us| lateness.push(us * 1_000));
+        assert_eq!(
+            (lateness.quantile_us(500), lateness.quantile_us(990), lateness.max_us()),
+            (Some(50), Some(99), 100)
+        );
+    }
+}
