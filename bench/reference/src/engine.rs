@@ -27,8 +27,8 @@ pub struct Settings {
     pub tokens_per_event: u64,
     /// Everything at once, in as few writes as fit.
     pub unpaced: bool,
-    /// Whether streams are spread over the gap.
-    pub spread: bool,
+    /// By up to so many ns the first event of a stream is later, so that streams neither write nor end together.
+    pub spread: u64,
     /// From the first generation request to the freeze, ns; and how long it freezes.
     pub stall: Option<(u64, u64)>,
     /// Below so many ns to the next event it polls instead of sleeping.
@@ -113,7 +113,7 @@ impl Engine {
             _termination: termination,
             connections: HashMap::new(),
             due: Due::default(),
-            spread: Spread::new(settings.gap.max(1)),
+            spread: Spread::new(settings.gap.max(1), settings.spread),
             truth,
             scratch: Vec::new(),
             buffer: vec![0; 65_536],
@@ -337,7 +337,7 @@ impl Engine {
         let (mut due, mut slot) = (received + ttft, None);
         if !request.stream {
             due += gap * (tokens.div_ceil(self.settings.tokens_per_event) - 1);
-        } else if self.settings.spread {
+        } else if self.settings.spread > 0 {
             let place = self.spread.place(due);
             (due, slot) = (place.0, Some(place.1));
         }

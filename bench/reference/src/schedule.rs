@@ -27,21 +27,24 @@ impl Due {
     }
 }
 
-/// Spreads streams evenly over one gap between tokens: each new one gets the emptiest slot of the gap.
+/// Spreads streams that come together: by a number of gaps between tokens that goes round, so that they do not end
+/// together, and within the gap to its emptiest slot, so that they do not write together.
 #[derive(Debug)]
 pub struct Spread {
     gap: u64,
+    gaps: u64,
+    n_placed: u64,
     streams: Vec<u32>,
 }
 
 impl Spread {
-    /// Slots of about 50 µs over one `gap`.
-    pub fn new(gap: u64) -> Self {
+    /// Over so many whole gaps (one at least), with slots of about 50 µs in each.
+    pub fn new(gap: u64, width: u64) -> Self {
         let slots = usize::try_from(gap / 50_000).unwrap_or(1).clamp(1, 4_096);
-        Self { gap, streams: vec![0; slots] }
+        Self { gap, gaps: (width / gap).max(1), n_placed: 0, streams: vec![0; slots] }
     }
 
-    /// The earliest instant, from `at` on and less than one gap later, whose slot has the fewest streams; and that slot.
+    /// An instant from `at` on, less than the width later, whose slot has the fewest streams; and that slot.
     pub fn place(&mut self, at: u64) -> (u64, usize) {
         let n = self.streams.len();
         let width = self.gap / n as u64;
@@ -49,7 +52,10 @@ impl Spread {
         let best = (1..n).chain([0]).map(|step| (now + step) % n).min_by_key(|slot| self.streams[*slot]).unwrap_or(now);
         self.streams[best] += 1;
         let wait = (best as u64 * width + self.gap - at % self.gap) % self.gap;
-        (at + wait, best)
+        // Multiples of the golden ratio are spread evenly, however many there are.
+        let gaps = (self.n_placed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * self.gaps >> 32;
+        self.n_placed += 1;
+        (at + gaps * self.gap + wait, best)
     }
 
     /// A stream has ended.
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn streams_that_come_together_are_spread_over_the_gap() {
-        let mut spread = Spread::new(1_000_000); // 20 slots
+        let mut spread = Spread::new(1_000_000, 0); // 20 slots
         let mut places: Vec<_> = (0..20).map(|_| spread.place(7_025_000)).collect();
         places.sort_unstable();
         places.dedup();
@@ -129,6 +135,15 @@ mod tests {
         assert!(places.iter().all(|(at, _)| (7_025_000..8_025_000).contains(at)), "{places:?}");
         spread.leave(places[4].1);
         assert_eq!(spread.place(7_025_000), places[4]);
+    }
+
+    #[test]
+    fn streams_are_spread_over_many_gaps() {
+        let mut spread = Spread::new(1_000_000, 50_000_000);
+        let mut gaps: Vec<_> = (0..1_000).map(|_| spread.place(0).0 / 1_000_000).collect();
+        gaps.sort_unstable();
+        assert_eq!((gaps[0], gaps[999]), (0, 49));
+        assert!((0..50).all(|gap| (15..=25).contains(&gaps.iter().filter(|g| **g == gap).count())), "{gaps:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ const HELP: &str = "reference-server: an OpenAI-compatible server whose timing i
   --tokens N            tokens of an answer, where the request sets no max_tokens (128)
   --tokens-per-event N  tokens in one event (1)
   --unpaced             everything at once, in as few writes as fit
-  --spread              lengthens the TTFT of each stream by up to one gap, so that streams write at different moments
+  --spread 500ms        lengthens TTFTs by up to this, so that streams that come together neither write nor end together
   --stall-at 5s         so long after the first request it freezes: reads nothing and writes nothing
   --stall-for 2s        for so long
   --spin 20us           below this time to the next event it polls instead of sleeping
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> Result<(), String> {
-    let mut args = Args::parse(std::env::args().skip(1), &["unpaced", "spread", "normal-priority"])?;
+    let mut args = Args::parse(std::env::args().skip(1), &["unpaced", "normal-priority"])?;
     let address = args.text("listen").unwrap_or_else(|| "127.0.0.1:0".into());
     let (stall_at, stall_for) = (args.duration("stall-at")?, args.duration("stall-for")?);
     let tokens = args.count("tokens", 0)?;
@@ -51,7 +51,7 @@ fn serve() -> Result<(), String> {
         tokens: (tokens > 0).then_some(tokens),
         tokens_per_event: args.count("tokens-per-event", 1)?.max(1),
         unpaced: args.flag("unpaced"),
-        spread: args.flag("spread"),
+        spread: args.duration("spread")?.unwrap_or(0),
         stall: stall_at.zip(stall_for),
         spin: args.duration("spin")?.unwrap_or(20_000),
     };
