@@ -53,7 +53,8 @@ impl Spread {
         self.streams[best] += 1;
         let wait = (best as u64 * width + self.gap - at % self.gap) % self.gap;
         // Multiples of the golden ratio are spread evenly, however many there are.
-        let gaps = (self.n_placed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * self.gaps >> 32;
+        let share = self.n_placed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let gaps = (share * self.gaps) >> 32;
         self.n_placed += 1;
         (at + gaps * self.gap + wait, best)
     }
