@@ -50,6 +50,8 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// Begin and end of the freeze; 0 if there was none.
     pub stall: (u64, u64),
+    /// When the first generation request came, and when the last answer was written; `CLOCK_MONOTONIC`, 0: never.
+    pub busy: (u64, u64),
 }
 
 const LISTENER: u64 = u64::MAX;
@@ -126,6 +128,7 @@ impl Engine {
                 cut_off: 0,
                 lateness: Lateness::default(),
                 stall: (0, 0),
+                busy: (0, 0),
             },
         })
     }
@@ -233,11 +236,12 @@ impl Engine {
             return;
         };
         self.outcome.requests += 1;
+        self.outcome.busy.1 = sys::monotonic();
         if let Some(slot) = stream.slot {
             self.spread.leave(slot);
         }
         if let Some(truth) = &mut self.truth {
-            truth.push(Observed { written: sys::monotonic(), ..stream.observed });
+            truth.push(Observed { written: self.outcome.busy.1, ..stream.observed });
         }
     }
 
@@ -314,6 +318,9 @@ impl Engine {
         if let (None, (0, _), Some((after, _))) = (self.stall_at, self.outcome.stall, self.settings.stall) {
             self.stall_at = Some(received + after);
         }
+        if self.outcome.busy.0 == 0 {
+            self.outcome.busy.0 = received;
+        }
         let Settings { ttft, gap, unpaced, .. } = self.settings;
         let tokens = request.max_tokens.or(self.settings.tokens).unwrap_or(128).max(1);
         let created = sys::realtime() / 1_000_000_000;
@@ -368,7 +375,9 @@ impl Engine {
         }
         self.outcome.requests += 1;
         let Some(connection) = self.connections.get_mut(&token) else { return };
-        if !connection.send(&self.scratch, &self.epoll, token) {
+        let alive = connection.send(&self.scratch, &self.epoll, token);
+        self.outcome.busy.1 = sys::monotonic();
+        if !alive {
             self.close(token);
         }
     }

@@ -27,36 +27,38 @@ impl Due {
     }
 }
 
-/// Spreads streams that come together: by a number of gaps between tokens that goes round, so that they do not end
-/// together, and within the gap to its emptiest slot, so that they do not write together.
+/// Spreads streams that come together, so that they neither write nor end together.
+///
+/// Each new one waits a share of the width that runs evenly through it, and then until the next of the emptiest slots of a
+/// gap between tokens.
 #[derive(Debug)]
 pub struct Spread {
     gap: u64,
-    gaps: u64,
+    width: u64,
     n_placed: u64,
     streams: Vec<u32>,
 }
 
 impl Spread {
-    /// Over so many whole gaps (one at least), with slots of about 50 µs in each.
+    /// Over this width, with slots of about 50 µs in each gap.
     pub fn new(gap: u64, width: u64) -> Self {
         let slots = usize::try_from(gap / 50_000).unwrap_or(1).clamp(1, 4_096);
-        Self { gap, gaps: (width / gap).max(1), n_placed: 0, streams: vec![0; slots] }
+        Self { gap, width, n_placed: 0, streams: vec![0; slots] }
     }
 
-    /// An instant from `at` on, less than the width later, whose slot has the fewest streams; and that slot.
+    /// An instant from `at` on, less than the width and a gap later, whose slot has the fewest streams; and that slot.
     pub fn place(&mut self, at: u64) -> (u64, usize) {
-        let n = self.streams.len();
-        let width = self.gap / n as u64;
-        let now = usize::try_from(at % self.gap / width.max(1)).unwrap_or(0).min(n - 1);
-        let best = (1..n).chain([0]).map(|step| (now + step) % n).min_by_key(|slot| self.streams[*slot]).unwrap_or(now);
-        self.streams[best] += 1;
-        let wait = (best as u64 * width + self.gap - at % self.gap) % self.gap;
         // Multiples of the golden ratio are spread evenly, however many there are.
         let share = self.n_placed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let gaps = (share * self.gaps) >> 32;
         self.n_placed += 1;
-        (at + gaps * self.gap + wait, best)
+        let wanted = at + ((share * self.width) >> 32);
+        let n = self.streams.len();
+        let slot_width = (self.gap / n as u64).max(1);
+        let first = usize::try_from(wanted % self.gap / slot_width).unwrap_or(0).min(n - 1);
+        let step = (0..n).min_by_key(|step| self.streams[(first + step) % n]).unwrap_or(0);
+        let slot = (first + step) % n;
+        self.streams[slot] += 1;
+        (wanted + step as u64 * slot_width, slot)
     }
 
     /// A stream has ended.
@@ -127,24 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_come_together_are_spread_over_the_gap() {
-        let mut spread = Spread::new(1_000_000, 0); // 20 slots
-        let mut places: Vec<_> = (0..20).map(|_| spread.place(7_025_000)).collect();
-        places.sort_unstable();
-        places.dedup();
-        assert_eq!(places.len(), 20);
-        assert!(places.iter().all(|(at, _)| (7_025_000..8_025_000).contains(at)), "{places:?}");
+    fn streams_that_come_together_get_slots_of_their_own() {
+        let mut spread = Spread::new(1_000_000, 1_000_000); // 20 slots
+        let places: Vec<_> = (0..20).map(|_| spread.place(7_025_000)).collect();
+        let mut slots: Vec<_> = places.iter().map(|(_, slot)| *slot).collect();
+        slots.sort_unstable();
+        assert_eq!(slots, (0..20).collect::<Vec<_>>());
+        assert!(places.iter().all(|(at, slot)| at % 1_000_000 / 50_000 == *slot as u64), "{places:?}");
+        assert!(places.iter().all(|(at, _)| (7_025_000..9_025_000).contains(at)), "{places:?}");
         spread.leave(places[4].1);
-        assert_eq!(spread.place(7_025_000), places[4]);
+        assert_eq!(spread.place(7_025_000).1, places[4].1);
     }
 
     #[test]
-    fn streams_are_spread_over_many_gaps() {
+    fn streams_are_spread_over_the_width() {
         let mut spread = Spread::new(1_000_000, 50_000_000);
-        let mut gaps: Vec<_> = (0..1_000).map(|_| spread.place(0).0 / 1_000_000).collect();
-        gaps.sort_unstable();
-        assert_eq!((gaps[0], gaps[999]), (0, 49));
-        assert!((0..50).all(|gap| (15..=25).contains(&gaps.iter().filter(|g| **g == gap).count())), "{gaps:?}");
+        let mut tens: Vec<_> = (0..1_000).map(|_| spread.place(0).0 / 10_000_000).collect();
+        tens.sort_unstable();
+        assert!((0..5).all(|ten| (180..=220).contains(&tens.iter().filter(|t| **t == ten).count())), "{tens:?}");
     }
 
     #[test]

@@ -69,12 +69,12 @@ fn serve() -> Result<(), String> {
 }
 
 fn describe(outcome: &Outcome, scheduling: &str) -> String {
-    let Outcome { connections, requests, events, cut_off, lateness, stall } = outcome;
+    let Outcome { connections, requests, events, cut_off, lateness, stall, busy } = outcome;
     let usage = Usage::now();
     let late = |permille| lateness.quantile_us(permille).map_or("null".to_owned(), |us| us.to_string());
     format!(
         "{{\"connections\":{connections},\"requests\":{requests},\"events\":{events},\"cut_off\":{cut_off},\
-         \"late_us\":{{\"n\":{},\"p50\":{},\"p99\":{},\"p999\":{},\"max\":{}}},\"stall_ns\":[{},{}],\
+         \"late_us\":{{\"n\":{},\"p50\":{},\"p99\":{},\"p999\":{},\"max\":{}}},\"stall_ns\":[{},{}],\"busy_ns\":[{},{}],\
          \"scheduling\":\"{scheduling}\",\"cpu_s\":{:.6},\"peak_rss_kib\":{}}}",
         lateness.count(),
         late(500),
@@ -83,6 +83,8 @@ fn describe(outcome: &Outcome, scheduling: &str) -> String {
         lateness.max_us(),
         stall.0,
         stall.1,
+        busy.0,
+        busy.1,
         usage.cpu_s(),
         usage.peak_rss_kib,
     )
