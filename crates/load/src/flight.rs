@@ -87,6 +87,8 @@ impl Flight {
             dispatched: self.dispatched,
             connection,
             sent,
+            written: None,
+            capped: false,
             first_byte: answer.first_byte,
             events: answer.events,
             closed: answer.closed,

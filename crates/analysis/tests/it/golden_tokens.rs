@@ -37,6 +37,8 @@ fn record(request: &Value) -> Record {
         dispatched: nanos(&request["intended_s"]),
         connection: Connection::default(),
         sent: Some(nanos(&request["sent_s"])),
+        written: None,
+        capped: false,
         first_byte: instants.first().copied(),
         events: TokenEvents {
             first: instants.first().copied(),

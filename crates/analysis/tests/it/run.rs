@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kneepoint_analysis::{RunFacts, summarise};
-use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnded, RunStatus};
+use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnd, PointEnded, RunStatus};
 use kneepoint_model::plan::{ResolveContext, resolve};
 use kneepoint_model::record::{
     Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents,
@@ -73,6 +73,10 @@ impl Run {
                 scheduled: 20 * WINDOW / SECOND,
                 unsent: 0,
                 interrupted: false,
+                ended_by: PointEnd::Planned,
+                capped: 0,
+                dropped: 0,
+                search: None,
                 worker_cpu_share: Some(0.2),
                 worker_wait_share: Some(0.001),
                 process_cpu_share: Some(0.1),
@@ -108,6 +112,8 @@ impl Run {
             host: Host::default(),
             git: None,
             clock: "read".into(),
+            clock_mapping_error_ns: None,
+            calibration: None,
             points: 2,
             sha256: BTreeMap::new(),
         };
@@ -141,6 +147,8 @@ pub(crate) fn answer(index: u64, intended: u64) -> Record {
         dispatched: Nanos(intended + MS / 20),
         connection: Connection { reused: true, ..Connection::default() },
         sent: Some(Nanos(intended + MS / 10)),
+        written: Some(Nanos(intended + MS / 10)),
+        capped: false,
         first_byte: Some(Nanos(first)),
         events: TokenEvents { first: Some(Nanos(first)), gaps, tokens: Vec::new(), first_answer: None },
         closed: Some(Nanos(last + MS / 10)),
