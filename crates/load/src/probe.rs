@@ -128,10 +128,8 @@ pub fn probe(
     let model = platform.model.as_deref().unwrap_or(&plan.model.id);
     let uncontrolled = template(platform, workload, model, LengthControl::Natural)?;
     let target = uncontrolled.target();
-    let endpoint = Endpoint::resolve(target, platform.ca.as_deref()).map_err(|source| ProbeError::Endpoint {
-        platform: platform.name.clone(),
-        url: platform.url.clone(),
-        source,
+    let endpoint = Endpoint::resolve(target, platform.ca.as_deref(), || clock.now()).map_err(|source| {
+        ProbeError::Endpoint { platform: platform.name.clone(), url: platform.url.clone(), source }
     })?;
     let unreachable =
         |source| ProbeError::Unreachable { platform: platform.name.clone(), url: platform.url.clone(), source };

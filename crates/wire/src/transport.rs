@@ -46,22 +46,32 @@ pub enum EndpointError {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     addresses: Arc<[SocketAddr]>,
+    dns: Nanos,
     tls: Option<TlsSetup>,
 }
 
 impl Endpoint {
-    /// Resolves the target's name (blocking) and prepares TLS where the target asks for it.
-    pub fn resolve(target: &Target, ca: Option<&Path>) -> Result<Self, EndpointError> {
+    /// Resolves the target's name (blocking) and prepares TLS where the target asks for it. `now` reads the run's
+    /// monotonic clock.
+    pub fn resolve(target: &Target, ca: Option<&Path>, now: impl Fn() -> Nanos) -> Result<Self, EndpointError> {
         let host = target.host.trim_start_matches('[').trim_end_matches(']');
+        let asked = now();
         let addresses: Vec<SocketAddr> = (host, target.port)
             .to_socket_addrs()
             .map_err(|source| EndpointError::Resolve { host: host.to_owned(), source })?
             .collect();
+        let dns = now().saturating_sub(asked);
         if addresses.is_empty() {
             return Err(EndpointError::NoAddress { host: host.to_owned() });
         }
         let tls = target.tls.then(|| TlsSetup::new(host, ca)).transpose()?;
-        Ok(Self { addresses: addresses.into(), tls })
+        Ok(Self { addresses: addresses.into(), dns, tls })
+    }
+
+    /// How long the name's resolution took. It happens once, before the run, so no request waits for it; for an address
+    /// instead of a name it is the time of reading that address, a few microseconds.
+    pub fn dns(&self) -> Nanos {
+        self.dns
     }
 
     /// Every address the name resolved to, in the order of preference.
@@ -72,7 +82,7 @@ impl Endpoint {
     /// The same endpoint held to one address: a run must not wander between servers behind one name.
     #[must_use]
     pub fn pinned_to(&self, address: SocketAddr) -> Self {
-        Self { addresses: Arc::new([address]), tls: self.tls.clone() }
+        Self { addresses: Arc::new([address]), dns: self.dns, tls: self.tls.clone() }
     }
 }
 
@@ -146,6 +156,8 @@ pub struct Transport {
     out_taken: usize,
     /// Instant at which the first byte of the request in `out` was handed over.
     sent: Option<Nanos>,
+    /// Instant at which its last byte was.
+    written: Option<Nanos>,
     milestones: Milestones,
     /// The kernel was asked to stamp what arrives.
     stamped: bool,
@@ -174,6 +186,7 @@ impl Transport {
             out: Vec::new(),
             out_taken: 0,
             sent: None,
+            written: None,
             milestones,
             stamped,
             delay: ReadDelay::default(),
@@ -212,6 +225,12 @@ impl Transport {
         self.sent
     }
 
+    /// When the last byte of the current request was handed to the socket, under TLS encrypted. `None` until then, and
+    /// for good where the peer closed without taking all of it.
+    pub fn written(&self) -> Option<Nanos> {
+        self.written
+    }
+
     /// `true` once the whole current request was handed over.
     pub fn request_written(&self) -> bool {
         self.out_taken == self.out.len() && self.tls.as_ref().is_none_or(|tls| !tls.wants_write())
@@ -224,6 +243,7 @@ impl Transport {
         self.out.extend_from_slice(request);
         self.out_taken = 0;
         self.sent = None;
+        self.written = None;
         self.delay = ReadDelay::default();
         if self.state == State::Open { self.write(clock) } else { Ok(()) }
     }
@@ -326,7 +346,12 @@ impl Transport {
             },
         };
         match result {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if self.sent.is_some() && self.request_written() {
+                    self.written.get_or_insert_with(|| clock.now());
+                }
+                Ok(())
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             // The peer may have answered and closed without reading everything; what it said is still to be read.
             Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
