@@ -91,6 +91,18 @@ impl SseDecoder {
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
             let (head, terminator, mut rest) = (&bytes[..end], bytes[end], &bytes[end + 1..]);
             self.check(head.len())?;
+            if self.line.is_empty()
+                && self.event.is_untouched()
+                && let Some(data) = data_of(head)
+                && let Some(after) = after_blank_line(terminator, rest)
+            {
+                // The common event lies whole in one read: it is lent from there. An end marker needs no case of its
+                // own, since the blank line after one closes nothing.
+                self.at_start = false;
+                sink(SseEvent { name: b"", data, error: None, status: None });
+                bytes = after;
+                continue;
+            }
             if self.line.is_empty() {
                 self.end_of_line(head, sink);
             } else {
@@ -174,6 +186,11 @@ impl SseDecoder {
 }
 
 impl OpenEvent {
+    /// Nothing of it has come that would be in it when it is given out.
+    fn is_untouched(&self) -> bool {
+        !self.has_data && !self.has_error && self.name.is_empty() && self.status.is_none()
+    }
+
     fn push_data(&mut self, value: &[u8]) {
         if self.has_data {
             self.data.push(b'\n');
@@ -203,6 +220,18 @@ impl OpenEvent {
         self.has_error = false;
         self.status = None;
     }
+}
+
+/// What a `data` line holds.
+fn data_of(line: &[u8]) -> Option<&[u8]> {
+    let value = line.strip_prefix(b"data:")?;
+    Some(value.strip_prefix(b" ").unwrap_or(value))
+}
+
+/// What follows a blank line that is here whole, straight after a line that ended with `terminator`. Only with all line
+/// ends LF or all CRLF, so that no half of one is left for the next read.
+fn after_blank_line(terminator: u8, rest: &[u8]) -> Option<&[u8]> {
+    rest.strip_prefix(if terminator == b'\n' { b"\n".as_slice() } else { b"\n\r\n".as_slice() })
 }
 
 /// The status in a comment `:HTTP_STATUS/429`.
@@ -238,6 +267,25 @@ mod tests {
         }
         decoder.finish(&mut sink);
         assert_eq!(events, expect);
+    }
+
+    #[test]
+    fn an_event_whole_in_one_read_is_not_copied() {
+        for wire in [&b"data: abc\n\n"[..], b"data: abc\r\n\r\n", b"\ndata: abc\n\n"] {
+            let mut decoder = SseDecoder::default();
+            let mut lent = false;
+            decoder.feed(wire, &mut |e| lent = wire.as_ptr_range().contains(&e.data.as_ptr())).expect("short");
+            assert!(lent, "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn what_came_before_an_event_in_the_read_before_stays_in_it() {
+        check(&["event: x\n", "data: a\n\n"], &["x|a"]);
+        check(&["data: a\n", "data: b\n\n"], &["|a\nb"]);
+        check(&["error: e\n", "data: b\n\n"], &["|b!e"]);
+        check(&[":HTTP_STATUS/500\n", "data: b\n\n"], &["|b#500"]);
+        check(&["da", "ta: b\n\n", "data: [DONE]\n\n"], &["|b", "|[DONE]"]);
     }
 
     #[test]
