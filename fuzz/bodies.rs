@@ -83,8 +83,11 @@ pub(crate) fn http1(input: &[u8]) {
 
 /// The answer given in these pieces at one instant.
 fn answer(dialect: Dialect, stream: bool, pieces: &[&[u8]]) -> Answer {
+    answer_to(Exchange::new(dialect, stream, true), pieces)
+}
+
+fn answer_to(mut exchange: Exchange, pieces: &[&[u8]]) -> Answer {
     let at = Nanos(7);
-    let mut exchange = Exchange::new(dialect, stream, true);
     for piece in pieces {
         exchange.received(at, piece);
     }
@@ -124,6 +127,19 @@ pub(crate) fn exchange(dialect: Dialect, stream: bool, input: &[u8]) {
             }
         }
         assert_eq!(other, expect);
+    }
+}
+
+/// Chunks read by an earlier chunk's form say the same as if each had been parsed, whatever is in them and however they
+/// are cut, and whether the text is kept or not.
+pub(crate) fn templates(dialect: Dialect, input: &[u8]) {
+    let pieces = cut_by(input, 8);
+    let whole = pieces.concat();
+    for keep_text in [true, false] {
+        let exchange = || Exchange::new(dialect, true, keep_text);
+        for pieces in [&pieces, &vec![&whole[..]]] {
+            assert_eq!(answer_to(exchange(), pieces), answer_to(exchange().parsing_every_payload(), pieces));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes one target on the stable compiler, without cargo-fuzz:  fuzz/run.sh TARGET [libFuzzer options]
 #
-# TARGET is sse, http1, exchange or plan. Coverage feedback needs only stable compiler flags; what is left out compared
+# TARGET is sse, http1, exchange, templates or plan. Coverage feedback needs only stable compiler flags; what is left out compared
 # with cargo-fuzz is the address sanitizer, of little use to a workspace that forbids unsafe code. Needs a C++ compiler.
 # Stops at the first failure and leaves its input beside the corpus. Example: fuzz/run.sh sse -max_total_time=60
 set -eu
@@ -12,7 +12,7 @@ corpus=$here/corpus/$target
 mkdir -p "$corpus" "$here/artifacts/$target"
 case $target in
 # Captured answers as a start; before them stand one byte that chooses the dialect and eight that choose the cuts.
-exchange) before='\0000\0377\0377\0377\0377\0377\0377\0377\0377' ;;
+exchange | templates) before='\0000\0377\0377\0377\0377\0377\0377\0377\0377' ;;
 http1) before='\0377\0377\0377\0377\0377\0377\0377\0377' ;;
 *) before= ;;
 esac

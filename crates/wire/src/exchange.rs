@@ -89,11 +89,13 @@ enum Mode {
 
 /// The answer to one request on one connection.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "two settings and two facts that are independent of the mode")]
+#[expect(clippy::struct_excessive_bools, reason = "three settings and two facts that are independent of the mode")]
 pub struct Exchange {
     dialect: Dialect,
     stream: bool,
     keep_text: bool,
+    /// No payload is read by what was learned from another.
+    parse_all: bool,
     /// What no word of the server's that is kept may hold.
     secrets: Arc<[Secret]>,
     http: ResponseParser,
@@ -122,6 +124,7 @@ impl Exchange {
             dialect,
             stream,
             keep_text,
+            parse_all: false,
             secrets: Arc::default(),
             http: ResponseParser::default(),
             sse: SseDecoder::new(MAX_BODY, end_marker(dialect)),
@@ -144,6 +147,15 @@ impl Exchange {
     pub fn masking(mut self, secrets: Arc<[Secret]>) -> Self {
         self.reply.secrets = Arc::clone(&secrets);
         self.secrets = secrets;
+        self
+    }
+
+    /// Parses every payload of a stream, also those that differ from an earlier one in their text alone. The answer is the
+    /// same and costs more: for tests that say so.
+    #[must_use]
+    pub fn parsing_every_payload(mut self) -> Self {
+        self.parse_all = true;
+        self.reply.parse_all();
         self
     }
 
@@ -265,6 +277,9 @@ impl Exchange {
         self.mode = Mode::Head;
         self.reply = Reply::new(self.dialect, self.keep_text);
         self.reply.secrets = Arc::clone(&self.secrets);
+        if self.parse_all {
+            self.reply.parse_all();
+        }
         self.first_byte = None;
         self.last_byte = Nanos::ZERO;
         self.closed = None;

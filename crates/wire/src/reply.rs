@@ -12,6 +12,7 @@ use kneepoint_model::{FailureKind, Nanos, Secret};
 use crate::complaint::{complaint, masked};
 use crate::cumulative::Cumulative;
 use crate::dialects::openai::{self, Payload, Texts};
+use crate::dialects::template::Template;
 use crate::dialects::{Usage, end_marker};
 use crate::sse::SseEvent;
 
@@ -43,6 +44,8 @@ pub(crate) struct Reply {
     /// A payload with choices came.
     pub(crate) has_choices: bool,
     texts: Texts,
+    /// How chunks look that need no parsing; `None` if every payload is to be parsed.
+    template: Option<Template>,
     reasoning_so_far: Cumulative,
     answer_so_far: Cumulative,
     /// The end marker came.
@@ -107,6 +110,7 @@ impl Reply {
             oddities: 0,
             has_choices: false,
             texts: Texts::default(),
+            template: Some(Template::default()),
             reasoning_so_far: Cumulative::default(),
             answer_so_far: Cumulative::default(),
             ended: false,
@@ -133,22 +137,15 @@ impl Reply {
 
     /// Takes one JSON payload.
     pub(crate) fn payload(&mut self, at: Nanos, json: &[u8], status: Option<u16>) -> Result<(), serde_json::Error> {
-        let before = (self.texts.reasoning.len(), self.texts.answer.len());
-        let read = match self.dialect {
-            Dialect::OpenaiChat | Dialect::OpenaiCompletions => openai::read(json, &mut self.texts),
-        };
-        let payload = match read {
-            Ok(payload) => payload,
-            Err(error) => {
-                self.texts.reasoning.truncate(before.0);
-                self.texts.answer.truncate(before.1);
-                return Err(error);
-            }
+        let before = (self.texts.reasoning.text.len(), self.texts.answer.text.len());
+        let payload = match self.template.as_ref().and_then(|template| template.read(json, &mut self.texts)) {
+            Some(payload) => payload,
+            None => self.parse(json, before)?,
         };
         self.take(at, &payload, before);
         if !self.keep_text {
-            self.texts.reasoning.clear();
-            self.texts.answer.clear();
+            self.texts.reasoning.text.clear();
+            self.texts.answer.text.clear();
         }
         if payload.is_error {
             self.report(json, status);
@@ -163,6 +160,27 @@ impl Reply {
             self.finish = Some(self.finish_word(word));
         }
         Ok(())
+    }
+
+    /// Reads a payload with the parser, and learns from it how to do without.
+    fn parse(&mut self, json: &[u8], before: (usize, usize)) -> Result<Payload, serde_json::Error> {
+        let read = match self.dialect {
+            Dialect::OpenaiChat | Dialect::OpenaiCompletions => openai::read(json, &mut self.texts),
+        };
+        if let Ok(payload) = &read {
+            if let Some(template) = &mut self.template {
+                template.learn(json, payload, &self.texts);
+            }
+        } else {
+            self.texts.reasoning.text.truncate(before.0);
+            self.texts.answer.text.truncate(before.1);
+        }
+        read
+    }
+
+    /// Sees to it that every payload is parsed.
+    pub(crate) fn parse_all(&mut self) {
+        self.template = None;
     }
 
     fn take(&mut self, at: Nanos, payload: &Payload, before: (usize, usize)) {
@@ -187,10 +205,10 @@ impl Reply {
             self.reasoning_so_far.rule_out();
         }
         if payload.reasoning {
-            self.reasoning_so_far.piece(&self.texts.reasoning[before.0..], index);
+            self.reasoning_so_far.piece(&self.texts.reasoning.text[before.0..], index);
         }
         if payload.answer {
-            self.answer_so_far.piece(&self.texts.answer[before.1..], index);
+            self.answer_so_far.piece(&self.texts.answer.text[before.1..], index);
             let reasoned_first = self.events.first.is_some_and(|_| self.events.first_answer.is_none());
             if reasoned_first && !self.answered() {
                 self.events.first_answer = Some(at);
@@ -228,7 +246,7 @@ impl Reply {
 
     /// Bytes of text held.
     pub(crate) fn text_len(&self) -> usize {
-        self.texts.reasoning.len() + self.texts.answer.len()
+        self.texts.reasoning.text.len() + self.texts.answer.text.len()
     }
 
     /// The events with their token counts, and the text of all channels, reasoning first.
@@ -256,8 +274,8 @@ impl Reply {
             Some(len) => text.split_off(text.len().saturating_sub(len)),
             None => std::mem::take(text),
         };
-        let mut text = channel(&self.reasoning_so_far, &mut self.texts.reasoning);
-        text.push_str(&channel(&self.answer_so_far, &mut self.texts.answer));
+        let mut text = channel(&self.reasoning_so_far, &mut self.texts.reasoning.text);
+        text.push_str(&channel(&self.answer_so_far, &mut self.texts.answer.text));
         (events, text)
     }
 }

@@ -15,6 +15,11 @@ pub(crate) trait Lenient<'de>: Sized {
         Self::Out::default()
     }
 
+    /// A string that stands in the input as it is, without an escape.
+    fn verbatim_text(self, text: &'de str) -> Self::Out {
+        self.text(text)
+    }
+
     /// A number.
     fn number(self, _: f64) -> Self::Out {
         Self::Out::default()
@@ -78,6 +83,10 @@ impl<'de, T: Lenient<'de>> Visitor<'de> for Any<T> {
 
     fn visit_str<E>(self, text: &str) -> Result<T::Out, E> {
         Ok(self.0.text(text))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T::Out, E> {
+        Ok(self.0.verbatim_text(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<T::Out, A::Error> {

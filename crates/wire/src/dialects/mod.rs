@@ -6,6 +6,7 @@
 mod lenient;
 pub(crate) mod openai;
 mod openai_usage;
+pub(crate) mod template;
 
 use kneepoint_model::plan::Dialect;
 

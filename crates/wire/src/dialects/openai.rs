@@ -4,6 +4,8 @@
 //! escapes). It is lenient about everything a measurement does not hang on: unknown fields, nulls in any place, a
 //! content made of parts. Chat and completions share the reader: a choice may hold `delta`, `message` or `text`.
 
+use std::ops::Range;
+
 use kneepoint_model::record::ServerTiming;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess};
@@ -15,9 +17,59 @@ use super::openai_usage::{Timings, Usage, UsageObject};
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     /// The reasoning channel.
-    pub(crate) reasoning: String,
+    pub(crate) reasoning: Channel,
     /// Content, refusals, names and arguments of tool calls.
-    pub(crate) answer: String,
+    pub(crate) answer: Channel,
+}
+
+/// The text of one channel, and how the last payload brought its part.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    /// All of it so far.
+    pub(crate) text: String,
+    /// How many strings that are not empty the last payload gave for it.
+    pub(crate) strings: u32,
+    /// The last of them, if it stood in the payload as it is.
+    pub(crate) verbatim: Option<Verbatim>,
+}
+
+impl Channel {
+    /// `true` if the string is not empty.
+    fn push(&mut self, string: &str, verbatim: Option<Verbatim>) -> bool {
+        if string.is_empty() {
+            return false;
+        }
+        self.text.push_str(string);
+        self.strings = self.strings.saturating_add(1);
+        self.verbatim = verbatim;
+        true
+    }
+
+    fn next_payload(&mut self) {
+        self.strings = 0;
+        self.verbatim = None;
+    }
+}
+
+/// A string that is a part of a payload's bytes: held by its address, so that no payload is borrowed for longer than it
+/// is read.
+#[derive(Debug)]
+pub(crate) struct Verbatim {
+    address: usize,
+    len: usize,
+}
+
+impl Verbatim {
+    fn of(string: &str) -> Self {
+        Self { address: string.as_ptr().addr(), len: string.len() }
+    }
+
+    /// Where in the payload it stands.
+    pub(crate) fn within(&self, payload: &[u8]) -> Option<Range<usize>> {
+        let start = self.address.checked_sub(payload.as_ptr().addr())?;
+        let end = start.checked_add(self.len)?;
+        (end <= payload.len()).then_some(start..end)
+    }
 }
 
 /// What one payload says.
@@ -50,6 +102,8 @@ pub(crate) struct Payload {
 
 /// Reads one payload; the text it brings is pushed onto `texts`. After an error `texts` may hold a part of it.
 pub(crate) fn read(json: &[u8], texts: &mut Texts) -> Result<Payload, serde_json::Error> {
+    texts.reasoning.next_payload();
+    texts.answer.next_payload();
     let mut payload = Payload::default();
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     Any(Root { payload: &mut payload, texts }).deserialize(&mut deserializer)?;
@@ -226,7 +280,7 @@ impl<'de> Lenient<'de> for Delta<'_> {
 
 /// Text: a string, or an array of parts with a `text` (or `thinking`) each. `true` if it is not empty.
 struct Text<'s> {
-    to: &'s mut String,
+    to: &'s mut Channel,
 }
 
 #[derive(Deserialize)]
@@ -242,8 +296,11 @@ impl<'de> Lenient<'de> for Text<'_> {
     type Out = bool;
 
     fn text(self, text: &str) -> bool {
-        self.to.push_str(text);
-        !text.is_empty()
+        self.to.push(text, None)
+    }
+
+    fn verbatim_text(self, text: &'de str) -> bool {
+        self.to.push(text, Some(Verbatim::of(text)))
     }
 
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<bool, A::Error> {
@@ -270,7 +327,7 @@ impl<'de> Lenient<'de> for Text<'_> {
 
 /// Tool calls, one or many, with the function inside or flat. `true` if a name or an argument is in them.
 struct ToolCalls<'s> {
-    to: &'s mut String,
+    to: &'s mut Channel,
 }
 
 #[derive(Deserialize)]
@@ -312,23 +369,22 @@ impl<'de> Lenient<'de> for ToolCalls<'_> {
 
 /// Arguments of a tool call: JSON in a string, or (not by the book) the object itself.
 struct Arguments<'s> {
-    to: &'s mut String,
+    to: &'s mut Channel,
 }
 
 impl<'de> Lenient<'de> for Arguments<'_> {
     type Out = bool;
 
     fn text(self, text: &str) -> bool {
-        self.to.push_str(text);
-        !text.is_empty()
+        self.to.push(text, None)
     }
 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<bool, A::Error> {
         let mut any = false;
         while let Some((key, value)) = object.next_entry::<String, serde_json::Value>()? {
             any = true;
-            self.to.push_str(&key);
-            self.to.push_str(&value.to_string());
+            self.to.push(&key, None);
+            self.to.push(&value.to_string(), None);
         }
         Ok(any)
     }

@@ -140,6 +140,20 @@ fn every_capture_decodes_however_it_is_cut() {
 }
 
 #[test]
+fn parsing_every_payload_changes_nothing() {
+    for capture in &captures() {
+        for keep_text in [true, false] {
+            for step in [1, 7, 240, capture.wire.len()] {
+                let cuts: Vec<usize> = (step..capture.wire.len()).step_by(step).collect();
+                let exchange = || Exchange::new(capture.dialect, capture.stream, keep_text);
+                let parsed = feed(exchange().parsing_every_payload(), &capture.wire, &cuts, After::Close);
+                assert_eq!(feed(exchange(), &capture.wire, &cuts, After::Close), parsed, "{}", capture.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn instants_are_those_of_the_reads_that_completed_the_events() {
     for capture in captures().iter().filter(|capture| capture.expected.first_ns.is_some()) {
         let mut exchange = Exchange::new(capture.dialect, capture.stream, true);

@@ -189,6 +189,67 @@ proptest! {
     }
 }
 
+const GROWING: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"@\"}}]}\n\n";
+
+/// A stream of chunks of few forms, so that most of them repeat an earlier one: texts of every kind, changed fields, and
+/// now and then a byte that fits nowhere.
+fn alike() -> impl Strategy<Value = Vec<u8>> {
+    let text = prop_oneof![
+        4 => "[a-z 好é\u{7f}\u{2028}]{0,4}",
+        1 => select(&["\\n", "\\u0041", "\\ud83d", "\"", "\\", "x\",\"y\":\"", "\t", "one", "content"][..])
+            .prop_map(str::to_owned),
+    ];
+    let form = select(
+        &[
+            r#"{"id":"1","choices":[{"index":0,"delta":{"content":"@"}}]}"#,
+            r#"{"id":"2","choices":[{"index":0,"delta":{"content":"@"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"reasoning":"@"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"reasoning":"@","reasoning_content":"@"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"@","refusal":""}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"@"}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"@"},"token_ids":[1]}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"@"}}],"usage":{"completion_tokens":3}}"#,
+            r#"{"choices":[{"index":1,"delta":{"content":"@"}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"@"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"@"}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"}}],"error":"@"}"#,
+            r#"{"choices":[{"index":0,"text":"@"}]}"#,
+        ][..],
+    );
+    let chunk = (form, text).prop_map(|(form, text)| format!("data: {}\n\n", form.replace('@', &text)));
+    let stream = (vec(any::<u8>(), 8), vec(chunk, 0..3), 1..6_usize, vec((any::<Index>(), any::<u8>()), 0..2));
+    let word = "[a-z好]{1,3}";
+    (stream, vec(word, 0..6)).prop_map(|((mut input, chunks, times, changes), words)| {
+        let mut body = chunks.concat().repeat(times);
+        let mut growing = String::new();
+        // A stream whose every piece holds all before it, of the same form.
+        for word in words {
+            growing.push_str(&word);
+            body.push_str(&GROWING.replace('@', &growing));
+        }
+        let mut bytes = body.into_bytes();
+        for (place, byte) in changes {
+            if !bytes.is_empty() {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+        }
+        input.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+        input.extend(bytes);
+        input.extend_from_slice(b"data: [DONE]\n\n");
+        input
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chunks_alike_are_read_as_if_each_were_parsed(input in alike()) {
+        bodies::templates(Dialect::OpenaiChat, &input);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -198,5 +259,8 @@ proptest! {
         bodies::exchange(Dialect::OpenaiChat, true, &chat);
         bodies::exchange(Dialect::OpenaiCompletions, true, &completion);
         bodies::exchange(Dialect::OpenaiChat, false, &unary);
+        bodies::templates(Dialect::OpenaiChat, &chat);
+        bodies::templates(Dialect::OpenaiCompletions, &completion);
+        bodies::templates(Dialect::OpenaiChat, &unary);
     }
 }
