@@ -1,0 +1,65 @@
+"""Reading the tools' output and the server's truth. Run: python3 -m unittest discover -s bench/peers"""
+
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import truth
+from tools.base import Failed
+from tools.native import kneepoint_figures, oha_figures, wrk_figures
+
+WRK = """  Latency Distribution
+     50%    1.46s\x20
+     75%    1.51s\x20
+     90%    1.52s\x20
+     99%  590.35ms
+  3000 requests in 5.08s, 98.14MB read
+  Socket errors: connect 0, read 1, write 0, timeout 2
+"""
+
+
+class Parsing(unittest.TestCase):
+    def test_wrk(self):
+        self.assertEqual(wrk_figures(WRK), {"requests": 3000, "errors": 3, "e2e": {"p50": 1460.0, "p99": 590.35}})
+        with self.assertRaises(Failed):
+            wrk_figures("unable to connect")
+
+    def test_oha(self):
+        said = {"latencyPercentiles": {"p50": 0.25, "p99": 0.5}, "statusCodeDistribution": {"200": 7},
+                "errorDistribution": {"aborted": 2}}
+        self.assertEqual(oha_figures(said), {"requests": 7, "errors": 2, "e2e": {"p50": 250.0, "p99": 500.0}})
+        with self.assertRaises(Failed):
+            oha_figures(said | {"statusCodeDistribution": {}})
+
+    def test_kneepoint_counts_from_sent_or_intended(self):
+        record = {"outcome": "ok", "intended_ns": 0, "sent_ns": 1_000_000,
+                  "events": {"first_ns": 3_000_000, "gaps_ns": [1_000_000, 3_000_000]}}
+        figures = kneepoint_figures([record, {"outcome": "failed"}])
+        self.assertEqual((figures["requests"], figures["errors"]), (1, 1))
+        self.assertEqual((figures["ttft"]["p50"], figures["tpot"]["p50"], figures["e2e"]["p99"]), (2.0, 2.0, 6.0))
+        self.assertEqual(kneepoint_figures([record], from_intended=True)["ttft"]["p50"], 3.0)
+
+
+class Truth(unittest.TestCase):
+    def test_reads_complete_answers_only(self):
+        def request(written):
+            return struct.pack("<QQQQIIHBBI", 1_000_000, 0, written, 0, 0, 0, 0, 1, 1, 2) + b"k" + struct.pack("<QQ", 3_000_000, 5_000_000)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "truth"
+            path.write_bytes(struct.pack("<8sQQQqq", b"KPTRUTH1", 2, 0, 0, 9, 9) + request(6_000_000) + request(0))
+            answers, offset = truth.read(path)
+        self.assertEqual((len(answers), offset), (1, 9))
+        self.assertEqual(truth.figures(answers), {"ttft": [2.0], "gap": [2.0], "tpot": [2.0], "e2e": [4.0]})
+
+    def test_an_error_begins_outside_of_the_bracket(self):
+        low, high = truth.bracket([1.0, 2.0, 3.0, 4.0], 0.5)
+        self.assertEqual((low, high), (2.0, 3.0))
+        self.assertEqual([truth.outside(x, low, high) for x in (1.5, 2.5, 4.0)], [-0.5, 0.0, 1.0])
+
+
+if __name__ == "__main__":
+    unittest.main()

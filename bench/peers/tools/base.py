@@ -1,0 +1,110 @@
+"""What the comparison needs to know of a tool."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CACHE = Path(os.environ.get("KNEEPOINT_BENCH_CACHE", Path.home() / ".cache" / "kneepoint-bench"))
+
+
+class NotOffered(Exception):
+    """The tool cannot do this, by its own documentation."""
+
+
+class Failed(Exception):
+    """The tool was to do it and did not; the message says how."""
+
+
+class Tool:
+    """A rival. Subclasses say how it is installed, called and read."""
+
+    name = ""
+    in_python = True
+    notes = ""  # how it is called, where that is not obvious from the command
+    good_codes: tuple[int, ...] = (0,)  # the exit codes after which there are figures
+    package = ""  # on PyPI; default: its name
+    python_at_least = (3, 10)
+
+    def binary(self) -> Path:
+        return CACHE / self.name / "bin" / self.name
+
+    def install(self) -> None:
+        """Into a folder of its own under CACHE, if it is not there. Raises Failed with the installer's last words."""
+        if self.binary().exists():
+            return
+        folder = CACHE / self.name
+        shutil.rmtree(folder, ignore_errors=True)
+        sh([find_python(self.python_at_least), "-m", "venv", str(folder)])
+        sh([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", self.package or self.name])
+
+    def version(self) -> str:
+        """As its package says."""
+        package = self.package or self.name
+        code = f"import importlib.metadata as m; print(m.version({package!r}))"
+        return sh([str(CACHE / self.name / "bin" / "python"), "-c", code]).strip()
+
+    def probe(self) -> list[str]:
+        """The quickest useful call, to see how long the tool takes to start."""
+        return [str(self.binary()), "--help"]
+
+    def environment(self) -> dict[str, str]:
+        offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "160"}
+        return {**os.environ, **offline, "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+
+    def command(self, load, url: str, out: Path, tokenizer: Path) -> list[str]:
+        """The call that does this task; results go below `out`. Raises NotOffered."""
+        raise NotImplementedError
+
+    def figures(self, load, out: Path, output: str) -> dict:
+        """What the tool reports of the run: `requests` (measured, complete), `errors`, and in ms {"p50", "p99"} of `ttft`,
+        `gap` (between chunks), `tpot` (mean gap of each request) and `e2e`, as far as it reports them. Raises Failed."""
+        raise NotImplementedError
+
+
+def sh(command: list[str], timeout_s: float = 3_000, **more) -> str:
+    """Runs an installer or a version call, and raises Failed with its last words."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL, **more)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{command[0]}: {error}") from error
+    if done.returncode:
+        raise Failed(f"`{' '.join(command[:4])} …` ended with {done.returncode}: {tail(done.stdout + done.stderr)}")
+    return done.stdout
+
+
+def tail(text: str, lines: int = 3) -> str:
+    """The last lines that say something."""
+    kept = [line.strip() for line in text.splitlines() if line.strip()]
+    return " / ".join(kept[-lines:])[-500:]
+
+
+def find_python(at_least: tuple[int, int]) -> str:
+    """An interpreter that is new enough: this one, one on the path, or one of pyenv's."""
+    if sys.version_info >= at_least:
+        return sys.executable
+    names = [shutil.which(f"python3.{minor}") for minor in range(at_least[1], at_least[1] + 4)]
+    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python3"))
+    for candidate in [name for name in names if name] + [str(path) for path in pyenv]:
+        code = f"import sys; sys.exit(sys.version_info < {at_least})"
+        if subprocess.run([candidate, "-c", code], capture_output=True).returncode == 0:
+            return candidate
+    raise Failed(f"needs Python {at_least[0]}.{at_least[1]}, and there is none")
+
+
+def read_json(path: Path) -> dict:
+    """A result file; its absence is the tool's failure."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise Failed(f"left no readable {path.name}: {error}") from error
+
+
+def only(paths, what: str) -> Path:
+    """The one file that was to be there."""
+    found = sorted(paths)
+    if not found:
+        raise Failed(f"left no {what}")
+    return found[-1]
