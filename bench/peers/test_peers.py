@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import truth
 from tools.base import Failed
+from tools.locust import locust_figures
 from tools.native import kneepoint_figures, oha_figures, wrk_figures
 
 WRK = """  Latency Distribution
@@ -33,6 +34,12 @@ class Parsing(unittest.TestCase):
         self.assertEqual(oha_figures(said), {"requests": 7, "errors": 2, "e2e": {"p50": 250.0, "p99": 500.0}})
         with self.assertRaises(Failed):
             oha_figures(said | {"statusCodeDistribution": {}})
+
+    def test_locust(self):
+        row = {"Name": "Aggregated", "Request Count": "178", "Failure Count": "0", "50%": "420", "99%": "530"}
+        self.assertEqual(locust_figures([row]), {"requests": 178, "errors": 0, "e2e": {"p50": 420.0, "p99": 530.0}})
+        with self.assertRaises(Failed):
+            locust_figures([row | {"Request Count": "0"}])
 
     def test_kneepoint_counts_from_sent_or_intended(self):
         record = {"outcome": "ok", "intended_ns": 0, "sent_ns": 1_000_000,
