@@ -113,7 +113,8 @@ def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], co
         text = output.read().decode(errors="replace")
     process.returncode = os.waitstatus_to_exitcode(status)
     cpu = max(usage.ru_utime + usage.ru_stime, watcher.samples[-1][1] if watcher.samples else 0.0)
-    peak = max(usage.ru_maxrss, watcher.peak_kib) / 1024
+    # ru_maxrss is no use: a child's begins with what this process held when it forked.
+    peak = watcher.peak_kib / 1024
     samples = watcher.samples + [(time.monotonic_ns(), cpu)]
     return Finished(command, process.returncode if in_time else None, launched, elapsed, cpu, peak, text, samples)
 
