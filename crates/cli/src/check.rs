@@ -50,7 +50,8 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     // Ctrl-C simply ends a check: there is nothing to keep.
     let (clock, stop) = (Clock::start(), StopSignal::default());
     for (index, platform) in plan.platforms.iter().enumerate() {
-        let prompt = source.prompt(first_point(&points, index), u64::MAX);
+        let number = first_point(&points, index);
+        let prompt = source.prompt(number, &points[number], u64::MAX);
         let request = request_text(&plan, platform, &prompt)?;
         let _ = write!(text, "\n{} ({})\n{}\n", platform.name, platform.dialect.name(), indent(&request));
         let mut entry = json!({ "request": request });

@@ -32,6 +32,8 @@ pub(crate) struct Passage {
     pub(crate) milestones: Milestones,
     /// First byte of the request handed to the socket.
     pub(crate) sent: Option<Nanos>,
+    /// Last byte of the request handed to the socket.
+    pub(crate) written: Option<Nanos>,
     pub(crate) delay: ReadDelay,
 }
 
@@ -69,7 +71,7 @@ impl Flight {
 
     /// The record of this request.
     pub(crate) fn finish(self, point: u32, end: End, passage: &Passage, secrets: &[Secret]) -> Finished {
-        let Passage { milestones, sent, delay } = *passage;
+        let Passage { milestones, sent, written, delay } = *passage;
         let how_far = how_far(&self, milestones, sent);
         let answer = self.exchange.finish();
         let outcome = outcome(end, &answer, how_far, sent, secrets);
@@ -87,7 +89,7 @@ impl Flight {
             dispatched: self.dispatched,
             connection,
             sent,
-            written: None,
+            written,
             capped: false,
             first_byte: answer.first_byte,
             events: answer.events,

@@ -1,6 +1,5 @@
 //! One point from start to drain: prompts made ready, workers started, telemetry taken, the end noted.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -15,9 +14,10 @@ use crate::clock::Clock;
 use crate::host;
 use crate::journal::{Journal, JournalError, JournalSender};
 use crate::progress::{Phase, PointProgress};
+use crate::share::{Share, Upcoming};
 use crate::stop::{Stop, StopSignal};
 use crate::task::{PointTask, Prepared, Sending, Timetable};
-use crate::worker::{Share, Worker, WorkerReport};
+use crate::worker::{Worker, WorkerReport};
 
 /// How often the coordinator looks at the workers.
 const TICK: Duration = Duration::from_millis(20);
@@ -63,7 +63,7 @@ impl PointRun<'_> {
         sending: Sending,
         progress: &mut dyn FnMut(PointProgress),
     ) -> Result<PointEnded, PointError> {
-        let schedule = self.source.schedule(self.point_index());
+        let schedule = self.source.schedule(self.number(), self.point);
         let workers = self.workers_for(schedule.as_ref());
         let ready = Ready::default();
         let capacity = capacity(sending.template.approximate_request_bytes(), workers);
@@ -73,10 +73,11 @@ impl PointRun<'_> {
                 let (sender, receiver) = sync_channel(capacity);
                 receivers.push(receiver);
                 let maker = Maker {
-                    point: self.point_index(),
+                    number: self.number(),
+                    point: *self.point,
                     first: worker as u64,
                     stride: workers as u64,
-                    end: schedule.as_ref().map(|schedule| schedule.arrivals.len() as u64),
+                    end: schedule.as_ref().map(|schedule| schedule.arrivals),
                     template: Arc::clone(&sending.template),
                     source: Arc::clone(self.source),
                 };
@@ -94,8 +95,8 @@ impl PointRun<'_> {
             }))?;
             let process_cpu = std::thread::scope(|scope| {
                 let mut handles = Vec::with_capacity(workers);
-                let shares = shares(self.point.level, schedule.as_ref(), task.started, workers);
-                for (share, receiver) in shares.into_iter().zip(receivers) {
+                for (worker, receiver) in receivers.into_iter().enumerate() {
+                    let share = self.share(schedule.as_ref(), task.started, worker, workers);
                     let worker = Worker::new(&task, self.clock, self.journal.sender(), receiver, share);
                     let worker = worker.map_err(PointError::Poll)?;
                     handles.push(scope.spawn(move || worker.run()));
@@ -108,14 +109,14 @@ impl PointRun<'_> {
         })
     }
 
-    fn point_index(&self) -> usize {
+    fn number(&self) -> usize {
         self.index as usize
     }
 
     fn workers_for(&self, schedule: Option<&PointSchedule>) -> usize {
         let useful = match (self.point.level, schedule) {
             (Level::Concurrency(n), _) => n as usize,
-            (Level::Rate { .. }, Some(schedule)) => schedule.arrivals.len(),
+            (Level::Rate { .. }, Some(schedule)) => usize::try_from(schedule.arrivals).unwrap_or(usize::MAX),
             (Level::Rate { .. }, None) => 1,
         };
         self.workers.min(useful).max(1)
@@ -130,7 +131,7 @@ impl PointRun<'_> {
     ) {
         let wanted = match (self.point.level, schedule) {
             (Level::Concurrency(n), _) => u64::from(n) * 2,
-            (Level::Rate { .. }, Some(schedule)) => schedule.arrivals.len() as u64,
+            (Level::Rate { .. }, Some(schedule)) => schedule.arrivals,
             (Level::Rate { .. }, None) => 0,
         };
         let wanted = wanted.min(capacity as u64);
@@ -207,15 +208,33 @@ impl PointRun<'_> {
         Ok(watched)
     }
 
+    /// One worker's share: every n-th arrival, or an equal number of slots.
+    fn share(&self, schedule: Option<&PointSchedule>, started: Nanos, worker: usize, workers: usize) -> Share {
+        match (self.point.level, schedule) {
+            (Level::Concurrency(n), None) => {
+                let n = n as usize;
+                let slots = n / workers + usize::from(worker < n % workers);
+                Share::Slots(u32::try_from(slots).unwrap_or(u32::MAX))
+            }
+            (_, schedule) => {
+                let count = usize::try_from(schedule.map_or(0, |schedule| schedule.arrivals)).unwrap_or(usize::MAX);
+                let arrivals = self.source.arrivals(self.number(), self.point).take(count);
+                let arrivals = (0_u64..).zip(arrivals.map(move |at| started + at));
+                Share::Arrivals(Upcoming::new(arrivals.skip(worker).step_by(workers)))
+            }
+        }
+    }
+
     fn ended(&self, task: &PointTask, schedule: Option<&PointSchedule>, watched: Watched) -> PointEnded {
         // A run stopped during the warm-up has an empty window, not one that ends before it starts.
         let window_end = task.window_end().max(task.window_start);
         let scheduled = schedule.map(|schedule| {
-            let in_window = |at: &&Nanos| {
-                let at = task.started + **at;
-                at >= task.window_start && at < window_end
-            };
-            schedule.arrivals.iter().filter(in_window).count() as u64
+            if window_end == task.started + schedule.window_end {
+                return schedule.measured;
+            }
+            // Stopped early: what was wanted until then.
+            let arrivals = self.source.arrivals(self.number(), self.point).map(|at| task.started + at);
+            arrivals.take_while(|at| *at < window_end).filter(|at| *at >= task.window_start).count() as u64
         });
         // A closed loop schedules a request by sending it.
         let scheduled = scheduled.unwrap_or_else(|| task.counters.measured.load(Ordering::Acquire));
@@ -230,7 +249,7 @@ impl PointRun<'_> {
             interrupted: watched.interrupted,
             ended_by: if watched.interrupted { PointEnd::Stopped } else { PointEnd::Planned },
             capped: 0,
-            dropped: 0,
+            dropped: task.counters.dropped.load(Ordering::Acquire),
             search: None,
             worker_cpu_share: watched.worker_cpu_share,
             worker_wait_share: watched.worker_wait_share,
@@ -260,7 +279,8 @@ struct Ready {
 
 /// Makes the requests of one worker, in order, ahead of their time.
 struct Maker {
-    point: usize,
+    number: usize,
+    point: Point,
     first: u64,
     stride: u64,
     end: Option<u64>,
@@ -273,7 +293,7 @@ impl Maker {
     fn run(self, sender: &SyncSender<Prepared>, ready: &Ready) {
         let mut index = self.first;
         while self.end.is_none_or(|end| index < end) {
-            let prompt = self.source.prompt(self.point, index);
+            let prompt = self.source.prompt(self.number, &self.point, index);
             let mut bytes = Vec::new();
             self.template.render(&prompt, &mut bytes);
             ready.made.fetch_add(1, Ordering::AcqRel);
@@ -289,24 +309,6 @@ impl Maker {
 fn capacity(request_bytes: usize, workers: usize) -> usize {
     let fits = READY_BYTES / (request_bytes as u64 + 256) / workers as u64;
     usize::try_from(fits).unwrap_or(usize::MAX).clamp(16, 16_384)
-}
-
-/// The workers' shares: every n-th arrival, or an equal number of slots.
-fn shares(level: Level, schedule: Option<&PointSchedule>, started: Nanos, workers: usize) -> Vec<Share> {
-    (0..workers)
-        .map(|worker| match (level, schedule) {
-            (_, Some(schedule)) => {
-                let own = schedule.arrivals.iter().enumerate().skip(worker).step_by(workers);
-                Share::Arrivals(own.map(|(index, at)| (index as u64, started + *at)).collect())
-            }
-            (Level::Concurrency(n), None) => {
-                let n = n as usize;
-                let slots = n / workers + usize::from(worker < n % workers);
-                Share::Slots(u32::try_from(slots).unwrap_or(u32::MAX))
-            }
-            (Level::Rate { .. }, None) => Share::Arrivals(VecDeque::new()),
-        })
-        .collect()
 }
 
 fn process_share(edges: [Option<(Nanos, Nanos)>; 2]) -> Option<f64> {

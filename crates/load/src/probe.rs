@@ -139,6 +139,8 @@ pub fn probe(
     let mut observed = Observed {
         url: target.url(),
         addresses,
+        // An address needs no resolution: nothing was seen then.
+        dns_ms: is_name(&target.host).then(|| endpoint.dns().as_millis_f64()),
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
@@ -149,6 +151,11 @@ pub fn probe(
     settle_length(plan, platform, prompt, &endpoint, patience, &mut observed)?;
     let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
     Ok(Probed { endpoint, environment, kernel_stamps, answer })
+}
+
+/// `false` for an IP address, in brackets or not.
+fn is_name(host: &str) -> bool {
+    host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>().is_err()
 }
 
 /// The template of a platform's requests.

@@ -42,6 +42,8 @@ pub(crate) struct Counters {
     pub(crate) measured: AtomicU64,
     /// Of those, ended (cut ones excepted).
     pub(crate) samples: AtomicU64,
+    /// Requests intended in the window that this machine could not send.
+    pub(crate) dropped: AtomicU64,
     /// Largest lag since the last telemetry sample, ns.
     pub(crate) lag_max: AtomicU64,
 }

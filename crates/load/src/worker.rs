@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use kneepoint_model::record::{Outcome, Phase};
-use kneepoint_model::{FailurePoint, Nanos};
+use kneepoint_model::{FailureKind, FailurePoint, Nanos};
 use kneepoint_wire::exchange::Step;
 use kneepoint_wire::transport::{ArrivalClock, Condition, Milestones, ReadBuffer, Transport, TransportFailure};
 use mio::{Events, Interest, Poll, Token};
@@ -20,6 +20,7 @@ use crate::clock::{Clock, KernelClock};
 use crate::flight::{Dispatch, End, Flight, Passage};
 use crate::host::{raise_thread_priority, thread_cpu, thread_waited};
 use crate::journal::JournalSender;
+use crate::share::Share;
 use crate::stop::Stop;
 use crate::task::{PointTask, Prepared};
 
@@ -40,15 +41,6 @@ const FAILURE_PAUSE: Nanos = Nanos::from_millis(100);
 const FAILURE_PAUSE_MAX: Nanos = Nanos::from_secs(1);
 
 const ALARM: Token = Token(usize::MAX);
-
-/// What this worker sends.
-#[derive(Debug)]
-pub(crate) enum Share {
-    /// Open loop: index and intended instant, ascending.
-    Arrivals(VecDeque<(u64, Nanos)>),
-    /// Closed loop: so many slots.
-    Slots(u32),
-}
 
 /// What a worker says at the end of a point.
 #[derive(Clone, Copy, Debug, Default)]
@@ -202,7 +194,7 @@ impl<'a> Worker<'a> {
     fn dispatch_due(&mut self, mut now: Nanos) -> Option<Nanos> {
         loop {
             let (intended, failures) = match &self.share {
-                Share::Arrivals(arrivals) => (arrivals.front()?.1, 0),
+                Share::Arrivals(arrivals) => (arrivals.peek()?.1, 0),
                 Share::Slots(_) => {
                     let slot = self.free_slots.front()?;
                     (slot.at, slot.failures)
@@ -221,7 +213,7 @@ impl<'a> Worker<'a> {
             let Some(prepared) = self.take_prepared() else { return Some(now + STARVED_RETRY) };
             match &mut self.share {
                 Share::Arrivals(arrivals) => {
-                    let due = arrivals.pop_front();
+                    let due = arrivals.take();
                     debug_assert_eq!(due.map(|(index, _)| index), Some(prepared.index));
                 }
                 Share::Slots(_) => {
@@ -485,8 +477,12 @@ impl<'a> Worker<'a> {
         let Some(link) = self.links[place].as_mut() else { return };
         let Some(flight) = link.flight.take() else { return };
         let transport = &link.transport;
-        let passage =
-            Passage { milestones: transport.milestones(), sent: transport.sent(), delay: transport.read_delay() };
+        let passage = Passage {
+            milestones: transport.milestones(),
+            sent: transport.sent(),
+            written: transport.written(),
+            delay: transport.read_delay(),
+        };
         let failures = link.slot_failures;
         link.idle_since = self.clock.now();
         if keep {
@@ -502,7 +498,12 @@ impl<'a> Worker<'a> {
         let measured = flight.phase == Phase::Measured;
         let finished = flight.finish(self.task.point, end, passage, self.task.template.secrets());
         let failed = match &finished.record.outcome {
-            Outcome::Failed(failure) => Some(failure.at),
+            Outcome::Failed(failure) => {
+                if measured && failure.kind == FailureKind::Client {
+                    self.task.counters.dropped.fetch_add(1, Ordering::AcqRel);
+                }
+                Some(failure.at)
+            }
             Outcome::Ok | Outcome::Cut => None,
         };
         self.open -= 1;
@@ -556,10 +557,11 @@ impl<'a> Worker<'a> {
         (Some(share(to.used.saturating_sub(from.used))), waited)
     }
 
-    fn unsent(&self) -> u64 {
-        let Share::Arrivals(arrivals) = &self.share else { return 0 };
+    fn unsent(&mut self) -> u64 {
+        let Share::Arrivals(arrivals) = &mut self.share else { return 0 };
         let window_end = self.task.window_end();
-        arrivals.iter().filter(|(_, at)| self.task.is_measured(*at) && *at < window_end).count() as u64
+        let left = std::iter::from_fn(|| arrivals.take()).take_while(|(_, at)| *at < window_end);
+        left.filter(|(_, at)| self.task.is_measured(*at)).count() as u64
     }
 }
 

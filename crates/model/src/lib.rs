@@ -17,6 +17,6 @@ pub mod yaml;
 pub use failure::{Failure, FailureKind, FailurePoint, Side};
 pub use plan::Plan;
 pub use record::Record;
-pub use request::{PointSchedule, Prompt, RequestSource};
+pub use request::{Arrivals, PointSchedule, Prompt, RequestSource};
 pub use secret::Secret;
 pub use units::{Nanos, RatePerSec, Share, Tokens};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::plan::Point;
 use crate::units::{Nanos, Tokens};
 
 /// One prompt and the lengths asked for.
@@ -17,33 +18,45 @@ pub struct Prompt {
     pub output: Tokens,
 }
 
-/// When the requests of one open-loop point are to be sent, materialised before the point begins.
+/// How far the schedule of one open-loop point reaches.
 ///
 /// All offsets count from the start of the point, which is the start of its warm-up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointSchedule {
-    /// One offset a request, ascending (equal offsets may occur), all below `window_end`. Warm-up included: the
-    /// position in this list is the request's index.
-    pub arrivals: Vec<Nanos>,
+    /// Arrivals before `window_end`, warm-up included.
+    pub arrivals: u64,
+    /// Of those, in the measured window.
+    pub measured: u64,
     /// Where the measured window begins: arrivals before it are warm-up.
     pub window_start: Nanos,
     /// Where it ends; the window is `window_start ≤ t < window_end`.
     pub window_end: Nanos,
 }
 
+/// The arrivals of one open-loop point, one after another, so that a run of days takes no more memory than one of
+/// minutes.
+pub type Arrivals = Box<dyn Iterator<Item = Nanos> + Send>;
+
 /// Where requests come from. Same plan and seed: same prompts, on any machine, in any order of asking.
+///
+/// A point is given by its number in the run and by what it is: [`crate::plan::Plan::points`] has the planned ones in
+/// the order of their numbers; the steps of a search come after them and are made while the run goes on.
 pub trait RequestSource: Send + Sync {
     /// The prompt of the `index`-th request of a point (warm-up included, counted from 0).
     ///
-    /// `point` is the index in [`crate::plan::Plan::points`]. Must be a pure function of its arguments.
-    fn prompt(&self, point: usize, index: u64) -> Prompt;
+    /// Must be a pure function of its arguments.
+    fn prompt(&self, number: usize, point: &Point, index: u64) -> Prompt;
 
     /// How many tokens `text` has by the reference tokenizer, without special tokens; `None` without one.
     fn count(&self, text: &str) -> Option<Tokens>;
 
-    /// The arrivals of an open-loop point; `None` for a closed-loop one, whose requests follow each other.
+    /// How far the schedule of an open-loop point reaches; `None` for a closed-loop one, whose requests follow each
+    /// other. Must be a pure function of its arguments.
+    fn schedule(&self, number: usize, point: &Point) -> Option<PointSchedule>;
+
+    /// The offsets of an open-loop point's requests, ascending (equal offsets may occur); a request's position is its
+    /// index. May go on past the window's end: who takes them stops there. Empty for a closed-loop point.
     ///
-    /// `point` is the index in [`crate::plan::Plan::points`]. Must be a pure function of its argument; it is called
-    /// once, before the point begins.
-    fn schedule(&self, point: usize) -> Option<PointSchedule>;
+    /// Must be a pure function of its arguments.
+    fn arrivals(&self, number: usize, point: &Point) -> Arrivals;
 }

@@ -9,13 +9,13 @@ use kneepoint_model::random::SplitMix64;
 use kneepoint_model::request::PointSchedule;
 use kneepoint_model::units::{Nanos, RatePerSec};
 
-/// The most arrivals one point may have: 400 MB of offsets.
-pub const MAX_ARRIVALS: usize = 50_000_000;
+/// The most arrivals one point may have; counting more would hold a run up before it starts.
+pub const MAX_ARRIVALS: u64 = 1_000_000_000;
 
 /// Why a point has no schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// More than [`MAX_ARRIVALS`] would have to be held in memory. Lower the rate, or hold the level for less long.
+    /// More than [`MAX_ARRIVALS`]. Lower the rate, or hold the level for less long.
     #[error("the schedule has more than {MAX_ARRIVALS} arrivals: lower the rate or hold the level for less long")]
     TooManyArrivals,
     /// No request would be intended in the measured window. Hold the level for longer.
@@ -73,7 +73,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// The schedule of an open-loop point held as `hold` says.
+/// How far the schedule of an open-loop point reaches that is held as `hold` says, found by running it without storing it.
 ///
 /// The measured window begins after the warm-up. It ends at the latest of `at_least` and the first arrival after the
 /// `min_samples`-th in it, but never later than `at_most`. Ending just before an arrival, rather than just after one,
@@ -85,36 +85,25 @@ pub fn open_loop(
     seed: u64,
     point: u64,
 ) -> Result<PointSchedule, ScheduleError> {
-    let extent = extent(hold, schedule(rate, arrival, seed, point))?;
-    let mut arrivals = Vec::with_capacity(extent.arrivals);
-    arrivals.extend(schedule(rate, arrival, seed, point).take(extent.arrivals));
-    Ok(PointSchedule { arrivals, window_start: hold.warm_up, window_end: extent.window_end })
-}
-
-/// How far a schedule reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
-    /// Where the measured window ends; arrivals stop before it.
-    pub(crate) window_end: Nanos,
-    /// Arrivals before that, warm-up included.
-    pub(crate) arrivals: usize,
-}
-
-/// How far the schedule of [`open_loop`] reaches, found by running it without storing it.
-pub(crate) fn extent(hold: &Hold, arrivals: Schedule) -> Result<Extent, ScheduleError> {
+    let arrivals = schedule(rate, arrival, seed, point);
     let shortest = hold.warm_up + hold.at_least;
     let longest = hold.warm_up + hold.at_most;
-    let mut n_warm_up = 0_usize;
-    let mut n_window = 0_usize;
+    // Twice as many expected: no draw brings that back below the limit, and nobody has to wait for the count.
+    if shortest.as_secs_f64() * rate.get() > 2.0 * MAX_ARRIVALS as f64 {
+        return Err(ScheduleError::TooManyArrivals);
+    }
+    let mut n_warm_up = 0_u64;
+    let mut n_window = 0_u64;
     // The first arrival after enough of them.
     let mut satisfied_at = None;
     for at in arrivals {
-        if satisfied_at.is_none() && at >= hold.warm_up && n_window as u64 >= hold.min_samples {
+        if satisfied_at.is_none() && at >= hold.warm_up && n_window >= hold.min_samples {
             satisfied_at = Some(at);
         }
         let window_end = satisfied_at.map_or(longest, |satisfied| satisfied.max(shortest).min(longest));
         if at >= window_end {
-            let extent = Extent { window_end, arrivals: n_warm_up + n_window };
+            let (arrivals, window_start) = (n_warm_up + n_window, hold.warm_up);
+            let extent = PointSchedule { arrivals, measured: n_window, window_start, window_end };
             return if n_window == 0 { Err(ScheduleError::EmptyWindow) } else { Ok(extent) };
         }
         if at < hold.warm_up {

@@ -4,7 +4,7 @@
 //! can go wrong once requests are sent.
 
 use kneepoint_model::plan::{Level, Plan, Point, Workload};
-use kneepoint_model::request::{PointSchedule, Prompt, RequestSource};
+use kneepoint_model::request::{Arrivals, PointSchedule, Prompt, RequestSource};
 use kneepoint_model::units::{Nanos, Tokens};
 
 use crate::arrivals::{self, ScheduleError};
@@ -41,11 +41,13 @@ pub enum WorkloadError {
     },
 }
 
+/// Steps of searches that a run has room for beside its planned points; past them prompts may repeat.
+const SEARCH_STEPS: usize = 4096;
+
 /// Every request of a plan, made on demand.
 #[derive(Debug)]
 pub struct Source {
     seed: u64,
-    points: Vec<Point>,
     workloads: Vec<Workload>,
     prompts: Prompts,
 }
@@ -54,31 +56,29 @@ pub struct Source {
 pub fn source(plan: &Plan) -> Result<Source, WorkloadError> {
     let tokenizer = plan.model.tokenizer.as_deref().map(Tokenizer::load).transpose()?;
     let points = plan.points();
-    let prompts = Prompts::new(plan.seed, points.len(), tokenizer);
+    // A load without levels is a search.
+    let search_steps = if plan.loads.iter().any(|load| load.levels.is_empty()) { SEARCH_STEPS } else { 0 };
+    let prompts = Prompts::new(plan.seed, points.len() + search_steps, tokenizer);
     let fewest = prompts.shortest();
     if let Some(workload) = plan.workloads.iter().find(|workload| workload.input < fewest) {
         return Err(WorkloadError::InputTooShort { workload: workload.name.clone(), wanted: workload.input, fewest });
     }
     for (index, point) in points.iter().enumerate() {
         if let Level::Rate { rate, arrival } = point.level {
-            let arrivals = arrivals::schedule(rate, arrival, plan.seed, index as u64);
-            arrivals::extent(&point.hold, arrivals).map_err(|source| WorkloadError::Schedule {
-                rate: rate.get(),
-                hold: point.hold.at_least,
-                source,
-            })?;
+            arrivals::open_loop(&point.hold, rate, arrival, plan.seed, index as u64)
+                .map_err(|source| WorkloadError::Schedule { rate: rate.get(), hold: point.hold.at_least, source })?;
         }
     }
-    Ok(Source { seed: plan.seed, points, workloads: plan.workloads.clone(), prompts })
+    Ok(Source { seed: plan.seed, workloads: plan.workloads.clone(), prompts })
 }
 
 impl RequestSource for Source {
     /// # Panics
     ///
-    /// If the plan has no such point.
-    fn prompt(&self, point: usize, index: u64) -> Prompt {
-        let workload = &self.workloads[self.points[point].workload];
-        let text = self.prompts.text(point, index, workload.input);
+    /// If the point is not one of this plan's.
+    fn prompt(&self, number: usize, point: &Point, index: u64) -> Prompt {
+        let workload = &self.workloads[point.workload];
+        let text = self.prompts.text(number, index, workload.input);
         Prompt { text: text.text, target_input: workload.input, local_input: text.tokens, output: workload.output }
     }
 
@@ -89,11 +89,18 @@ impl RequestSource for Source {
 
     /// # Panics
     ///
-    /// If the plan has no such point.
-    fn schedule(&self, point: usize) -> Option<PointSchedule> {
-        let Point { level, hold, .. } = &self.points[point];
-        let Level::Rate { rate, arrival } = *level else { return None };
-        let schedule = arrivals::open_loop(hold, rate, arrival, self.seed, point as u64);
-        Some(schedule.expect("invariant: `source` has laid out every schedule once"))
+    /// If the point is not one of this plan's.
+    fn schedule(&self, number: usize, point: &Point) -> Option<PointSchedule> {
+        let Level::Rate { rate, arrival } = point.level else { return None };
+        let schedule = arrivals::open_loop(&point.hold, rate, arrival, self.seed, number as u64);
+        Some(
+            schedule
+                .expect("invariant: `source` has laid out every schedule, and the lowest rate of every search, once"),
+        )
+    }
+
+    fn arrivals(&self, number: usize, point: &Point) -> Arrivals {
+        let Level::Rate { rate, arrival } = point.level else { return Box::new(std::iter::empty()) };
+        Box::new(arrivals::schedule(rate, arrival, self.seed, number as u64))
     }
 }

@@ -4,17 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kneepoint_load::{Measured, Progress, RunError, RunOptions, StopSignal};
-use kneepoint_model::plan::{Level, ResolveContext};
-use kneepoint_model::{Nanos, Plan, PointSchedule, Prompt, Record, RequestSource, Tokens};
+use kneepoint_model::plan::{Level, Point, ResolveContext};
+use kneepoint_model::{Arrivals, Nanos, PointSchedule, Prompt, Record, RequestSource, Tokens};
 
 /// Prompts that say whether they are the probe's, and constant rates.
 #[derive(Debug)]
-struct Numbered {
-    plan: Plan,
-}
+struct Numbered;
 
 impl RequestSource for Numbered {
-    fn prompt(&self, point: usize, index: u64) -> Prompt {
+    fn prompt(&self, point: usize, _: &Point, index: u64) -> Prompt {
         let text = if index == u64::MAX { "probe-me".into() } else { format!("request {point} {index}") };
         Prompt { text: text.into(), target_input: Tokens(4), local_input: None, output: Tokens(1) }
     }
@@ -23,13 +21,18 @@ impl RequestSource for Numbered {
         None
     }
 
-    fn schedule(&self, point: usize) -> Option<PointSchedule> {
-        let point = self.plan.points()[point];
-        let Level::Rate { rate, .. } = point.level else { return None };
-        let window_end = point.hold.warm_up + point.hold.at_least;
-        let at = (0..).map(|i| Nanos::from_secs_f64(f64::from(i) / rate.get()));
-        let arrivals = at.take_while(|at| *at < window_end).collect();
-        Some(PointSchedule { arrivals, window_start: point.hold.warm_up, window_end })
+    fn schedule(&self, number: usize, point: &Point) -> Option<PointSchedule> {
+        let Level::Rate { .. } = point.level else { return None };
+        let window_start = point.hold.warm_up;
+        let window_end = window_start + point.hold.at_least;
+        let before = |end: Nanos| self.arrivals(number, point).take_while(|at| *at < end).count() as u64;
+        let (arrivals, warm_up) = (before(window_end), before(window_start));
+        Some(PointSchedule { arrivals, measured: arrivals - warm_up, window_start, window_end })
+    }
+
+    fn arrivals(&self, _: usize, point: &Point) -> Arrivals {
+        let Level::Rate { rate, .. } = point.level else { return Box::new(std::iter::empty()) };
+        Box::new((0..).map(move |i| Nanos::from_secs_f64(f64::from(i) / rate.get())))
     }
 }
 
@@ -52,7 +55,7 @@ pub(crate) fn run_watched(
     let env = |name: &str| (name == "TEST_KEY").then(|| "sk-very-secret".to_owned());
     let context = ResolveContext { base_dir: Path::new("."), env: &env };
     let plan = kneepoint_model::plan::resolve("test", plan, &context).expect("a good plan");
-    let source: Arc<dyn RequestSource> = Arc::new(Numbered { plan: plan.clone() });
+    let source: Arc<dyn RequestSource> = Arc::new(Numbered);
     let directory = tempfile::tempdir().expect("a temporary folder");
     let options = RunOptions {
         directory: directory.path().join("bundle"),

@@ -1,7 +1,6 @@
 //! Arrivals: exact where they are constant, distributed as they should be where they are not, and always the same.
 
 use kneepoint_model::plan::{Arrival, Hold};
-use kneepoint_model::request::PointSchedule;
 use kneepoint_model::units::{Nanos, RatePerSec};
 use kneepoint_workload::arrivals::{MAX_ARRIVALS, ScheduleError, open_loop, schedule};
 use proptest::prelude::*;
@@ -31,7 +30,30 @@ fn poisson_gaps(per_second: f64, seed: u64, point: u64, n: usize) -> Vec<f64> {
         .collect()
 }
 
-fn in_window(schedule: &PointSchedule) -> usize {
+/// A schedule with its arrivals.
+#[derive(Clone, Debug, PartialEq)]
+struct LaidOut {
+    arrivals: Vec<Nanos>,
+    measured: u64,
+    window_start: Nanos,
+    window_end: Nanos,
+}
+
+fn laid_out(
+    hold: &Hold,
+    per_second: RatePerSec,
+    arrival: Arrival,
+    seed: u64,
+    point: u64,
+) -> Result<LaidOut, ScheduleError> {
+    let made = open_loop(hold, per_second, arrival, seed, point)?;
+    let n = usize::try_from(made.arrivals).expect("small");
+    let arrivals = schedule(per_second, arrival, seed, point).take(n).collect();
+    let (window_start, window_end) = (made.window_start, made.window_end);
+    Ok(LaidOut { arrivals, measured: made.measured, window_start, window_end })
+}
+
+fn in_window(schedule: &LaidOut) -> usize {
     schedule.arrivals.iter().filter(|&&at| at >= schedule.window_start).count()
 }
 
@@ -40,7 +62,7 @@ fn a_constant_rate_makes_exactly_rate_times_duration_arrivals() {
     let cases =
         [(40.0, 60, 2_400), (3.0, 600, 1_800), (0.1, 60, 6), (7.3, 60, 438), (1.1, 36_000, 39_600), (999.9, 10, 9_999)];
     for (per_second, seconds, wanted) in cases {
-        let made = open_loop(&held_for(seconds), rate(per_second), Arrival::Constant, 1, 0).expect("a schedule");
+        let made = laid_out(&held_for(seconds), rate(per_second), Arrival::Constant, 1, 0).expect("a schedule");
         assert_eq!(made.arrivals.len(), wanted, "{per_second}/s for {seconds} s");
         assert_eq!(made.window_end, Nanos::from_secs(seconds));
     }
@@ -70,7 +92,7 @@ fn constant_gaps_vary_by_a_nanosecond_at_most_and_do_not_drift_for_hours() {
 
 #[test]
 fn constant_gaps_have_no_spread() {
-    let made = open_loop(&held_for(60), rate(40.0), Arrival::Constant, 1, 0).expect("a schedule");
+    let made = laid_out(&held_for(60), rate(40.0), Arrival::Constant, 1, 0).expect("a schedule");
     let gaps: Vec<f64> = made.arrivals.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -109,7 +131,7 @@ fn poisson_gaps_do_not_depend_on_each_other() {
 #[test]
 fn poisson_counts_vary_as_much_as_their_mean() {
     let (per_second, seconds) = (20.0, 4_000_usize);
-    let made = open_loop(&held_for(seconds as u64), rate(per_second), Arrival::Poisson, 9, 1).expect("a schedule");
+    let made = laid_out(&held_for(seconds as u64), rate(per_second), Arrival::Poisson, 9, 1).expect("a schedule");
     let mut counts = vec![0.0_f64; seconds];
     for at in &made.arrivals {
         counts[usize::try_from(at.0 / 1_000_000_000).expect("small")] += 1.0;
@@ -158,7 +180,7 @@ fn the_schedule_of_a_seed_never_changes() {
 
 #[test]
 fn seeds_and_points_have_schedules_of_their_own() {
-    let of = |seed, point| open_loop(&held_for(60), rate(5.0), Arrival::Poisson, seed, point).expect("a schedule");
+    let of = |seed, point| laid_out(&held_for(60), rate(5.0), Arrival::Poisson, seed, point).expect("a schedule");
     assert_eq!(of(1, 0), of(1, 0));
     assert_ne!(of(1, 0).arrivals, of(2, 0).arrivals);
     assert_ne!(of(1, 0).arrivals, of(1, 1).arrivals);
@@ -168,14 +190,14 @@ fn seeds_and_points_have_schedules_of_their_own() {
 fn the_window_waits_for_the_samples_but_not_beyond_the_limit() {
     let s = Nanos::from_secs;
     // 2/s: 100 samples take 50 s, more than the 10 s asked for.
-    let made = open_loop(&hold(s(4), s(10), 100, s(600)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
+    let made = laid_out(&hold(s(4), s(10), 100, s(600)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
     assert_eq!((made.window_start, made.window_end), (s(4), s(54)));
     assert_eq!((made.arrivals.len(), in_window(&made)), (108, 100));
     // The limit comes first.
-    let made = open_loop(&hold(s(4), s(10), 100, s(30)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
+    let made = laid_out(&hold(s(4), s(10), 100, s(30)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
     assert_eq!((made.window_end, in_window(&made)), (s(34), 60));
     // The samples come early.
-    let made = open_loop(&hold(s(4), s(10), 3, s(30)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
+    let made = laid_out(&hold(s(4), s(10), 3, s(30)), rate(2.0), Arrival::Constant, 1, 0).expect("a schedule");
     assert_eq!((made.window_end, in_window(&made)), (s(14), 20));
 }
 
@@ -184,7 +206,7 @@ fn a_window_that_waits_for_poisson_samples_offers_the_right_rate() {
     let s = Nanos::from_secs;
     let hold = hold(s(10), s(1), 50, s(36_000));
     let rates = (0..2_000).map(|point| {
-        let made = open_loop(&hold, rate(2.0), Arrival::Poisson, 5, point).expect("a schedule");
+        let made = laid_out(&hold, rate(2.0), Arrival::Poisson, 5, point).expect("a schedule");
         assert_eq!(in_window(&made), 50);
         50.0 / (made.window_end.since(made.window_start).expect("after").as_secs_f64())
     });
@@ -197,12 +219,12 @@ fn a_window_that_waits_for_poisson_samples_offers_the_right_rate() {
 fn what_cannot_be_held_or_measured_is_refused() {
     let hour = Nanos::from_secs(3_600);
     for arrival in [Arrival::Constant, Arrival::Poisson] {
-        let refused = open_loop(&hold(Nanos::ZERO, hour, 0, hour), rate(1e9), arrival, 1, 0);
+        let refused = laid_out(&hold(Nanos::ZERO, hour, 0, hour), rate(1e9), arrival, 1, 0);
         assert_eq!(refused, Err(ScheduleError::TooManyArrivals));
         let long_warm_up = hold(hour, hour, 0, hour);
-        assert_eq!(open_loop(&long_warm_up, rate(1e-5), arrival, 1, 0), Err(ScheduleError::EmptyWindow));
+        assert_eq!(laid_out(&long_warm_up, rate(1e-5), arrival, 1, 0), Err(ScheduleError::EmptyWindow));
         // Far beyond the clock's end.
-        assert_eq!(open_loop(&long_warm_up, rate(1e-300), arrival, 1, 0), Err(ScheduleError::EmptyWindow));
+        assert_eq!(laid_out(&long_warm_up, rate(1e-300), arrival, 1, 0), Err(ScheduleError::EmptyWindow));
     }
     assert!(ScheduleError::TooManyArrivals.to_string().contains(&MAX_ARRIVALS.to_string()));
 }
@@ -222,7 +244,7 @@ proptest! {
         let arrival = if poisson { Arrival::Poisson } else { Arrival::Constant };
         let ms = Nanos::from_millis;
         let hold = hold(ms(warm_up_ms), ms(at_least_ms), min_samples, ms(at_least_ms + longer_ms));
-        match open_loop(&hold, rate(per_second), arrival, seed, point) {
+        match laid_out(&hold, rate(per_second), arrival, seed, point) {
             Err(error) => prop_assert_eq!(error, ScheduleError::EmptyWindow),
             Ok(made) => {
                 prop_assert!(made.arrivals.is_sorted());
@@ -231,11 +253,12 @@ proptest! {
                 prop_assert!(made.window_end >= hold.warm_up + hold.at_least);
                 prop_assert!(made.window_end <= hold.warm_up + hold.at_most);
                 let n = in_window(&made) as u64;
+                prop_assert_eq!(n, made.measured);
                 prop_assert!(n >= min_samples || made.window_end == hold.warm_up + hold.at_most);
                 // Nothing left out: the next arrival of the endless schedule lies at or past the end.
                 let next = schedule(rate(per_second), arrival, seed, point).nth(made.arrivals.len());
                 prop_assert!(next.is_some_and(|next| next >= made.window_end));
-                prop_assert_eq!(&open_loop(&hold, rate(per_second), arrival, seed, point), &Ok(made.clone()));
+                prop_assert_eq!(laid_out(&hold, rate(per_second), arrival, seed, point), Ok(made));
             }
         }
     }

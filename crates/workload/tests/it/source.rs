@@ -37,20 +37,21 @@ fn every_point_has_its_lengths_and_open_loops_their_schedule() {
     assert_eq!(points.len(), 8);
     for (i, point) in points.iter().enumerate() {
         let workload = &plan.workloads[point.workload];
-        let prompt = source.prompt(i, 5);
+        let prompt = source.prompt(i, point, 5);
         assert_eq!((prompt.target_input, prompt.output), (workload.input, workload.output));
         assert_eq!(prompt.local_input, Some(workload.input));
         assert_eq!(source.count(&prompt.text), prompt.local_input);
-        match (point.level, source.schedule(i)) {
+        match (point.level, source.schedule(i, point)) {
             (Level::Rate { .. }, Some(schedule)) => {
                 assert_eq!(schedule.window_start, Nanos::from_secs(5));
-                assert_eq!(Some(schedule), source.schedule(i));
+                assert_eq!(Some(schedule), source.schedule(i, point));
             }
             (Level::Concurrency(_), None) => {}
             (level, schedule) => panic!("{level:?} has {schedule:?}"),
         }
     }
-    assert_ne!(source.schedule(0), source.schedule(4), "the same level with another workload is another point");
+    let first = |i: usize| source.arrivals(i, &points[i]).take(20).collect::<Vec<_>>();
+    assert_ne!(first(0), first(4), "the same level with another workload is another point");
 }
 
 #[test]
@@ -58,19 +59,21 @@ fn a_source_can_be_shared_between_threads() {
     fn shareable<T: RequestSource + 'static>(source: T) -> std::sync::Arc<dyn RequestSource> {
         std::sync::Arc::new(source)
     }
-    let source = shareable(source(&plan(None, "10", "30s")).expect("a source"));
+    let plan = plan(None, "10", "30s");
+    let source = shareable(source(&plan).expect("a source"));
+    let point = &plan.points()[0];
     assert_eq!(source.count("one two"), None);
-    assert_eq!(source.prompt(0, 0).local_input, None);
-    assert_eq!(source.prompt(0, 0).target_input, Tokens(3));
+    assert_eq!(source.prompt(0, point, 0).local_input, None);
+    assert_eq!(source.prompt(0, point, 0).target_input, Tokens(3));
 }
 
 #[test]
 fn what_cannot_be_sent_is_refused_before_anything_is() {
     let refused = source(&plan(Some("nowhere.json"), "10", "30s")).expect_err("no tokenizer");
     assert!(refused.to_string().contains("nowhere.json"), "{refused}");
-    let refused = source(&plan(None, "90000", "10m")).expect_err("too many");
+    let refused = source(&plan(None, "90000", "10h")).expect_err("too many");
     assert!(matches!(refused, WorkloadError::Schedule { source: ScheduleError::TooManyArrivals, .. }));
-    assert_eq!(refused.to_string(), "laying out the arrivals at 90000/s for 10m");
+    assert_eq!(refused.to_string(), "laying out the arrivals at 90000/s for 10h");
     // Its texts have two tokens at least, so three can be asked for, but not one.
     assert!(source(&plan(Some("tests/fixtures/pairs.json"), "10", "30s")).is_ok());
     let mut one_token = plan(Some("tests/fixtures/pairs.json"), "10", "30s");
