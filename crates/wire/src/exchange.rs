@@ -89,13 +89,10 @@ enum Mode {
 
 /// The answer to one request on one connection.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "three settings and two facts that are independent of the mode")]
+#[expect(clippy::struct_excessive_bools, reason = "two settings and two facts that are independent of the mode")]
 pub struct Exchange {
-    dialect: Dialect,
     stream: bool,
     keep_text: bool,
-    /// No payload is read by what was learned from another.
-    parse_all: bool,
     /// What no word of the server's that is kept may hold.
     secrets: Arc<[Secret]>,
     http: ResponseParser,
@@ -121,10 +118,8 @@ impl Exchange {
     /// An exchange for one request. `stream` is what was asked for; what came is told from the answer itself.
     pub fn new(dialect: Dialect, stream: bool, keep_text: bool) -> Self {
         Self {
-            dialect,
             stream,
             keep_text,
-            parse_all: false,
             secrets: Arc::default(),
             http: ResponseParser::default(),
             sse: SseDecoder::new(MAX_BODY, end_marker(dialect)),
@@ -154,7 +149,6 @@ impl Exchange {
     /// same and costs more: for tests that say so.
     #[must_use]
     pub fn parsing_every_payload(mut self) -> Self {
-        self.parse_all = true;
         self.reply.parse_all();
         self
     }
@@ -275,11 +269,7 @@ impl Exchange {
         self.sse.reset();
         self.body.clear();
         self.mode = Mode::Head;
-        self.reply = Reply::new(self.dialect, self.keep_text);
-        self.reply.secrets = Arc::clone(&self.secrets);
-        if self.parse_all {
-            self.reply.parse_all();
-        }
+        self.reply.reset();
         self.first_byte = None;
         self.last_byte = Nanos::ZERO;
         self.closed = None;

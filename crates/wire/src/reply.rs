@@ -118,6 +118,14 @@ impl Reply {
         }
     }
 
+    /// Forgets the answer and keeps the settings and the form of its chunks: a form holds for any answer.
+    pub(crate) fn reset(&mut self) {
+        let mut next = Self::new(self.dialect, self.keep_text);
+        next.secrets = std::mem::take(&mut self.secrets);
+        next.template = self.template.take();
+        *self = next;
+    }
+
     /// Takes one event of a stream. Nothing after the end marker or a reported error is looked at.
     pub(crate) fn event(&mut self, at: Nanos, event: SseEvent<'_>) {
         if self.ended || self.reported.is_some() {
