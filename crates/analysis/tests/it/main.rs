@@ -2,6 +2,7 @@
 
 mod figures;
 mod golden;
+mod golden_capacity;
 mod golden_ranks;
 mod golden_series;
 mod golden_tokens;
