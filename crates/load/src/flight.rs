@@ -90,7 +90,6 @@ impl Flight {
             connection,
             sent,
             written,
-            capped: false,
             first_byte: answer.first_byte,
             events: answer.events,
             closed: answer.closed,

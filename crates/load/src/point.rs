@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use kneepoint_model::bundle::{PointEnd, PointEnded, PointEvent, PointStarted, TelemetrySample};
+use kneepoint_model::bundle::{PointEnded, PointEvent, PointStarted, TelemetrySample};
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::{Nanos, PointSchedule, RequestSource};
 
@@ -247,10 +247,7 @@ impl PointRun<'_> {
             scheduled,
             unsent: watched.unsent,
             interrupted: watched.interrupted,
-            ended_by: if watched.interrupted { PointEnd::Stopped } else { PointEnd::Planned },
-            capped: 0,
             dropped: task.counters.dropped.load(Ordering::Acquire),
-            search: None,
             worker_cpu_share: watched.worker_cpu_share,
             worker_wait_share: watched.worker_wait_share,
             process_cpu_share: watched.process_cpu_share,
@@ -364,7 +361,6 @@ impl Telemetry {
             failed: task.counters.failed.load(Ordering::Relaxed),
             lag_max: Nanos(task.counters.lag_max.swap(0, Ordering::Relaxed)),
             cpu_cores: (wall > 0.0).then(|| cpu.saturating_sub(self.last.1).as_secs_f64() / wall),
-            rtt: None,
         });
         self.last = (now, cpu);
         self.due = now + TELEMETRY_EVERY;

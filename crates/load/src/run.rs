@@ -112,8 +112,6 @@ pub fn run(
         host: host::describe(),
         git: options.git,
         clock: if probed.iter().all(|seen| seen.kernel_stamps) { "kernel" } else { "read" }.into(),
-        clock_mapping_error_ns: None,
-        calibration: None,
         points: points.len(),
         sha256: BTreeMap::new(),
     };

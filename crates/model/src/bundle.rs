@@ -75,72 +75,10 @@ pub struct Manifest {
     pub git: Option<GitState>,
     /// Where arrival times come from: `kernel` or `read`.
     pub clock: String,
-    /// Largest error with which kernel stamps were brought onto the run's clock, ns; `None` where stamps were taken after
-    /// the read.
-    #[serde(default)]
-    pub clock_mapping_error_ns: Option<u64>,
-    /// What the client adds at the planned load, measured before the run; `None` where it was not measured.
-    #[serde(default)]
-    pub calibration: Option<Calibration>,
     /// Points in the plan.
     pub points: usize,
     /// SHA-256 of every other file, in hex; empty while running. Reports can be made anew and are not listed.
     pub sha256: BTreeMap<String, String>,
-}
-
-/// What the client itself adds to latencies, measured against a server of known timing in the same process.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Calibration {
-    /// Streams open at once.
-    pub streams: u32,
-    /// Token events per second, as the server sent them.
-    pub token_events_s: f64,
-    /// Streams measured.
-    pub samples: u64,
-    /// Measured TTFT − the server's own, ms.
-    pub ttft_added_ms: AddedError,
-    /// Measured gap between token events − the server's own, absolute, ms.
-    pub itl_added_ms: AddedError,
-}
-
-/// How far a measured time is from the known one, ms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AddedError {
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
-}
-
-/// What ended a point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "by", content = "limit")]
-pub enum PointEnd {
-    /// The plan: its window was full.
-    #[default]
-    Planned,
-    /// The backlog and the TTFT kept growing: more time would only have made the figures worse.
-    OverSaturated,
-    /// One of the plan's `limits`.
-    Limit(LimitKind),
-    /// The user.
-    Stopped,
-}
-
-/// One of the plan's `limits`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitKind {
-    /// Money spent, by the plan's prices.
-    Spend,
-    /// Tokens, input and output together.
-    Tokens,
-    /// Requests sent.
-    Requests,
-    /// Time since the start of the run.
-    Time,
-    /// Share of requests that failed.
-    Errors,
 }
 
 /// The client's machine.
@@ -280,18 +218,9 @@ pub struct PointEnded {
     pub unsent: u64,
     /// `true` if the run was stopped inside this point.
     pub interrupted: bool,
-    /// What ended it.
-    #[serde(default)]
-    pub ended_by: PointEnd,
-    /// Arrivals of the window that the plan's own `max_in_flight` held back.
-    #[serde(default)]
-    pub capped: u64,
     /// Arrivals of the window that this machine could not send at all (descriptors, ports, memory).
     #[serde(default)]
     pub dropped: u64,
-    /// What was measured, where the plan's list of points does not say: a step of a search.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<SearchStep>,
     /// Busiest worker's CPU time ÷ wall time over the window.
     pub worker_cpu_share: Option<f64>,
     /// The worker's time spent waiting for a processor ÷ wall time over the window, of the worker that waited most;
@@ -300,21 +229,6 @@ pub struct PointEnded {
     pub worker_wait_share: Option<f64>,
     /// Process CPU time ÷ (wall time × cores) over the window.
     pub process_cpu_share: Option<f64>,
-}
-
-/// One step of a search for the highest rate that meets an SLO.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SearchStep {
-    /// Index into the plan's platforms.
-    pub platform: u32,
-    /// Index into the plan's workloads.
-    pub workload: u32,
-    /// Index into the plan's loads.
-    pub load: u32,
-    /// The rate tried, requests per second.
-    pub rate_rps: f64,
-    /// `true` if the SLO was met, `false` if it was missed; `None` if the step could not tell.
-    pub met: Option<bool>,
 }
 
 /// A line of `telemetry.jsonl.zst`: the client, once a second.
@@ -338,9 +252,6 @@ pub struct TelemetrySample {
     pub lag_max: Nanos,
     /// Process CPU time ÷ wall time over the last second, in cores.
     pub cpu_cores: Option<f64>,
-    /// Latest round trip to the platform, by a TCP handshake beside the load.
-    #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Nanos>,
 }
 
 /// What a reader could not recover from a journal.

@@ -67,10 +67,6 @@ pub enum FailureKind {
     TooLarge,
     /// The request's time ran out.
     Timeout,
-    /// No token came within the time allowed for the first one.
-    FirstTokenTimeout,
-    /// The stream fell silent for longer than allowed between two chunks.
-    ChunkTimeout,
     /// A complete answer without a single token, by count or by text.
     Empty,
     /// The client could not send: out of descriptors, ports or memory.
@@ -97,8 +93,6 @@ impl FailureKind {
             Self::Truncated => "truncated".into(),
             Self::TooLarge => "too_large".into(),
             Self::Timeout => "timeout".into(),
-            Self::FirstTokenTimeout => "first_token_timeout".into(),
-            Self::ChunkTimeout => "chunk_timeout".into(),
             Self::Empty => "empty".into(),
             Self::Client => "client".into(),
         }

@@ -30,9 +30,6 @@ pub struct Record {
     /// Last byte of the request handed to the socket.
     #[serde(rename = "written_ns", default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Nanos>,
-    /// `true` if the plan's own `max_in_flight` held this arrival back: the loop was not open for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub capped: bool,
     /// First byte of the answer.
     #[serde(rename = "first_byte_ns", default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Nanos>,

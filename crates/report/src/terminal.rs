@@ -180,8 +180,6 @@ fn no_manifest(summary: &Summary) -> Manifest {
         host: kneepoint_model::bundle::Host::default(),
         git: None,
         clock: String::new(),
-        clock_mapping_error_ns: None,
-        calibration: None,
         points: summary.run.points_planned,
         sha256: std::collections::BTreeMap::new(),
     }

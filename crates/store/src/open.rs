@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kneepoint_model::Nanos;
 use kneepoint_model::Record;
-use kneepoint_model::bundle::{
-    self, Environment, Loss, Manifest, PointEnd, PointEnded, PointEvent, PointStarted, RunStatus,
-};
+use kneepoint_model::bundle::{self, Environment, Loss, Manifest, PointEnded, PointEvent, PointStarted, RunStatus};
 
 use crate::frames::{Lines, ReadJournalError};
 
@@ -148,10 +146,7 @@ fn recover(directory: &Path, unfinished: Option<PointStarted>) -> Result<(Option
             scheduled,
             unsent: 0,
             interrupted: true,
-            ended_by: PointEnd::Stopped,
-            capped: 0,
             dropped: 0,
-            search: None,
             worker_cpu_share: None,
             worker_wait_share: None,
             process_cpu_share: None,

@@ -38,7 +38,6 @@ fn record(request: &Value) -> Record {
         connection: Connection::default(),
         sent: Some(nanos(&request["sent_s"])),
         written: None,
-        capped: false,
         first_byte: instants.first().copied(),
         events: TokenEvents {
             first: instants.first().copied(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kneepoint_analysis::{RunFacts, summarise};
-use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnd, PointEnded, RunStatus};
+use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnded, RunStatus};
 use kneepoint_model::plan::{ResolveContext, resolve};
 use kneepoint_model::record::{
     Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents,
@@ -73,10 +73,7 @@ impl Run {
                 scheduled: 20 * WINDOW / SECOND,
                 unsent: 0,
                 interrupted: false,
-                ended_by: PointEnd::Planned,
-                capped: 0,
                 dropped: 0,
-                search: None,
                 worker_cpu_share: Some(0.2),
                 worker_wait_share: Some(0.001),
                 process_cpu_share: Some(0.1),
@@ -112,8 +109,6 @@ impl Run {
             host: Host::default(),
             git: None,
             clock: "read".into(),
-            clock_mapping_error_ns: None,
-            calibration: None,
             points: 2,
             sha256: BTreeMap::new(),
         };
@@ -148,7 +143,6 @@ pub(crate) fn answer(index: u64, intended: u64) -> Record {
         connection: Connection { reused: true, ..Connection::default() },
         sent: Some(Nanos(intended + MS / 10)),
         written: Some(Nanos(intended + MS / 10)),
-        capped: false,
         first_byte: Some(Nanos(first)),
         events: TokenEvents { first: Some(Nanos(first)), gaps, tokens: Vec::new(), first_answer: None },
         closed: Some(Nanos(last + MS / 10)),

@@ -21,8 +21,6 @@ catalogue! {
         Truncated: "the stream ended without an end marker or a finish reason", "数据流在没有结束标记的情况下中断";
         TooLarge: "a line or body longer than the client accepts", "单行或正文超过客户端的上限";
         Timeout: "the request's time ran out", "请求超时";
-        FirstTokenTimeout: "no token in the time allowed for the first one", "首个 token 超时";
-        ChunkTimeout: "the stream fell silent for longer than allowed", "数据流中断时间超过上限";
         Empty: "a complete answer without a single token", "应答完整但没有任何 token";
         Client: "the client could not send (descriptors, ports or memory)", "客户端无法发送（文件描述符、端口或内存不足）";
         Unknown: "another failure", "其他失败";
@@ -56,8 +54,6 @@ pub(crate) fn failure_text(code: &str, language: Language) -> String {
         "truncated" => FailureText::Truncated,
         "too_large" => FailureText::TooLarge,
         "timeout" => FailureText::Timeout,
-        "first_token_timeout" => FailureText::FirstTokenTimeout,
-        "chunk_timeout" => FailureText::ChunkTimeout,
         "empty" => FailureText::Empty,
         "client" => FailureText::Client,
         _ if code.starts_with("http_") => FailureText::Http,
@@ -102,8 +98,6 @@ mod tests {
             FailureKind::Truncated,
             FailureKind::TooLarge,
             FailureKind::Timeout,
-            FailureKind::FirstTokenTimeout,
-            FailureKind::ChunkTimeout,
             FailureKind::Empty,
             FailureKind::Client,
         ];

@@ -341,8 +341,6 @@ fn manifest(name: &str) -> Manifest {
         },
         git: Some(GitState { commit: "0123456789abcdef".into(), dirty_diff_sha256: Some("fe".repeat(32)) }),
         clock: "kernel".into(),
-        clock_mapping_error_ns: Some(85),
-        calibration: None,
         points: 18,
         sha256: BTreeMap::new(),
     }
