@@ -55,6 +55,19 @@ fn an_open_loop_sends_exactly_what_was_scheduled() {
 }
 
 #[test]
+fn a_name_takes_time_to_resolve_and_an_address_none() {
+    let load = "{rate: {sweep: [20], for: 100ms, warm_up: 0s, min_samples: 1, drain: 1s}}";
+    let server = quick();
+    let dns_ms = |address: String| {
+        let trial = trial::run(&plan(address, "keep-alive", load)).expect("runs");
+        trial.measured.environment.platforms["p"].observed.dns_ms
+    };
+    assert_eq!(dns_ms(server.address.to_string()), None);
+    let of_name = dns_ms(format!("localhost:{}", server.address.port()));
+    assert!(of_name.is_some_and(|took| took > 0.0 && took < 10_000.0), "{of_name:?}");
+}
+
+#[test]
 fn a_stalled_server_does_not_slow_an_open_loop() {
     let server = slow(Duration::from_millis(600));
     let load = "{rate: {sweep: [40], for: 500ms, warm_up: 0s, min_samples: 1, drain: 3s}}";
