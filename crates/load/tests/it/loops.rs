@@ -47,7 +47,8 @@ fn an_open_loop_sends_exactly_what_was_scheduled() {
     for record in &trial.records {
         assert_eq!(record.intended, started + Nanos(record.index * 20_000_000));
         assert!(record.outcome.is_ok() && record.dispatched >= record.intended);
-        assert!(record.written >= record.sent && record.written < record.first_byte, "{record:?}");
+        // Stamped after the write: a client that loses its processor just then may find the answer already there.
+        assert!(record.written.is_some() && record.written >= record.sent, "{record:?}");
         assert_eq!(record.events.len(), 3);
         assert_eq!(record.output_tokens.server.map(|n| n.0), Some(3));
     }
