@@ -18,13 +18,9 @@ class Load:
     rate: float | None = None
     stream: bool = True
     one_core: bool = False  # the tool gets the last core and no other
-    slow_requests: int | None = None  # in all, for tools in Python where only the speed is asked for
     seconds: int = 5  # for tools that are given a time and no number
     timeout_s: int = 150
     quick: dict = field(default_factory=dict)  # what --quick changes
-
-    def requests_for(self, in_python: bool) -> int:
-        return self.slow_requests if in_python and self.slow_requests else self.requests
 
 
 def timing(streams: int, itl: str, tokens: int, requests: int, spread: str, quick: int, name: str = "timing") -> Load:
@@ -40,13 +36,13 @@ ALL = [
     timing(100, "10ms", 64, 1_000, "100ms", 300),
     timing(1_000, "10ms", 128, 4_000, "200ms", 2_000),
     timing(5_000, "100ms", 64, 10_000, "500ms", 5_000),
-    Load("tokens-unpaced", "tokens", 64, 128, 60_000, ("--unpaced",), one_core=True, slow_requests=2_000,
+    Load("tokens-unpaced", "tokens", 64, 128, 60_000, ("--unpaced",), one_core=True,
          quick={"requests": 20_000, "seconds": 2}),
     Load("tokens-paced-100", "tokens", 100, 128, 600, ("--ttft", "50ms", "--itl", "10ms", "--spread", "100ms"),
          one_core=True, quick={"requests": 300}),
     Load("tokens-paced-1000", "tokens", 1_000, 128, 6_000, ("--ttft", "50ms", "--itl", "10ms", "--spread", "200ms"),
          one_core=True, quick={"requests": 3_000}),
-    Load("requests", "requests", 64, 1, 200_000, ("--unpaced",), stream=False, slow_requests=5_000,
+    Load("requests", "requests", 64, 1, 200_000, ("--unpaced",), stream=False,
          quick={"requests": 100_000, "seconds": 2}),
     Load("stall", "stall", 6, 8, 2_000, ("--ttft", "20ms", "--itl", "5ms", "--stall-at", "8s", "--stall-for", "2s"),
          rate=100.0, seconds=20, quick={}),

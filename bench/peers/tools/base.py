@@ -22,7 +22,6 @@ class Tool:
     """A rival. Subclasses say how it is installed, called and read."""
 
     name = ""
-    in_python = True
     notes = ""  # how it is called, where that is not obvious from the command
     good_codes: tuple[int, ...] = (0,)  # the exit codes after which there are figures
     package = ""  # on PyPI; default: its name

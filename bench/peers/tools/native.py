@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from scenarios import PROMPT_TOKENS
 from tools.base import CACHE, Failed, NotOffered, Tool, only, read_json, sh
 from truth import quantile
 
@@ -16,11 +17,10 @@ def two(values_ms: list[float]) -> dict:
     return {"p50": quantile(ordered, 0.5), "p99": quantile(ordered, 0.99)} if ordered else {}
 
 
-class Kneepoint(Tool):
-    name = "kneepoint"
-    in_python = False
-    good_codes = (0, 1, 3)  # 1 and 3: it measured, and judges its own run invalid or a target missed; figures need a bundle
-    notes = "figures from every record of the bundle, from the sending on; of a stall from the intended time"
+class Built(Tool):
+    """A program that was built before."""
+
+    hint = ""  # what to do where it is not
 
     def __init__(self, path: Path):
         self._path = path
@@ -30,14 +30,21 @@ class Kneepoint(Tool):
 
     def install(self) -> None:
         if not self._path.is_file():
-            raise Failed(f"there is no {self._path}: build it, or name it with --kneepoint")
+            raise Failed(f"there is no {self._path}: {self.hint}")
+
+
+class Kneepoint(Built):
+    name = "kneepoint"
+    hint = "build it, or name it with --kneepoint"
+    good_codes = (0, 1, 3)  # 1 and 3: it measured, and judges its own run invalid or a target missed; figures need a bundle
+    notes = "figures from every record of the bundle, from the sending on; of a stall from the intended time"
 
     def version(self) -> str:
         return sh([str(self._path), "--version"]).strip()
 
     def command(self, load, url, out, tokenizer):
-        call = [str(self._path), "run", "--quiet", "--url", url, "--model", "reference", "--input", "32", "--output",
-                str(load.tokens), "--for", f"{load.seconds}s", "--warm-up", "0s", "--min-samples", "1", "--workers", "1",
+        call = [str(self._path), "run", "--quiet", "--url", url, "--model", "reference", "--input", str(PROMPT_TOKENS),
+                "--output", str(load.tokens), "--for", f"{load.seconds}s", "--warm-up", "0s", "--min-samples", "1", "--workers", "1",
                 "--out", str(out / "bundle")]
         call += ["--rate", str(load.rate)] if load.rate else ["--concurrency", str(load.streams)]
         return call if load.stream else [*call, "--no-stream"]
@@ -70,20 +77,10 @@ def kneepoint_figures(records: list[dict], from_intended: bool = False) -> dict:
     return {"requests": len(e2e), "errors": errors, "ttft": two(ttft), "gap": two(gap), "tpot": two(tpot), "e2e": two(e2e)}
 
 
-class Floor(Tool):
+class Floor(Built):
     name = "floor"
-    in_python = False
+    hint = "build bench/reference, or name its folder with --reference"
     notes = "the least a client can do: reads and discards, measures no latency"
-
-    def __init__(self, path: Path):
-        self._path = path
-
-    def binary(self) -> Path:
-        return self._path
-
-    def install(self) -> None:
-        if not self._path.is_file():
-            raise Failed(f"there is no {self._path}: build bench/reference, or name its folder with --reference")
 
     def version(self) -> str:
         return "of this tree"
@@ -109,7 +106,6 @@ def body(load) -> str:
 
 class Oha(Tool):
     name = "oha"
-    in_python = False
     notes = "whole requests only; --latency-correction where a rate is given"
 
     def install(self) -> None:
@@ -141,7 +137,6 @@ def oha_figures(said: dict) -> dict:
 
 class Wrk(Tool):
     name = "wrk"
-    in_python = False
     notes = "whole requests only, for a time; no rates"
 
     def binary(self) -> Path:
