@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use kneepoint_load::StopSignal;
 use kneepoint_load::clock::Clock;
 use kneepoint_load::probe::{self, Probed};
-use kneepoint_model::plan::{LengthControl, Platform, Point};
-use kneepoint_model::{Nanos, Plan, RequestSource};
+use kneepoint_model::plan::{LengthControl, Platform};
+use kneepoint_model::{Nanos, Plan};
 use kneepoint_report::Console;
 use kneepoint_wire::request::RequestTemplate;
 use serde_json::{Value, json};
@@ -50,8 +50,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
     // Ctrl-C simply ends a check: there is nothing to keep.
     let (clock, stop) = (Clock::start(), StopSignal::default());
     for (index, platform) in plan.platforms.iter().enumerate() {
-        let number = first_point(&points, index);
-        let prompt = source.prompt(number, &points[number], u64::MAX);
+        let prompt = probe::prompt(&source, &points, index);
         let request = request_text(&plan, platform, &prompt)?;
         let _ = write!(text, "\n{} ({})\n{}\n", platform.name, platform.dialect.name(), indent(&request));
         let mut entry = json!({ "request": request });
@@ -77,10 +76,6 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
         Some(error) => Err(measure::probe_failed(&error)),
         None => Ok(Ended::Fine),
     }
-}
-
-fn first_point(points: &[Point], platform: usize) -> usize {
-    points.iter().position(|point| point.platform == platform).unwrap_or(0)
 }
 
 /// The request as it will be sent, secrets masked.

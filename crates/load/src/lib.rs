@@ -13,7 +13,6 @@ mod point;
 pub mod probe;
 pub mod progress;
 mod run;
-mod share;
 mod stop;
 mod task;
 mod worker;

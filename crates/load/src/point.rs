@@ -14,9 +14,8 @@ use crate::clock::Clock;
 use crate::host;
 use crate::journal::{Journal, JournalError, JournalSender};
 use crate::progress::{Phase, PointProgress};
-use crate::share::{Share, Upcoming};
 use crate::stop::{Stop, StopSignal};
-use crate::task::{PointTask, Prepared, Sending, Timetable};
+use crate::task::{PointTask, Prepared, Sending, Share, Timetable};
 use crate::worker::{Worker, WorkerReport};
 
 /// How often the coordinator looks at the workers.
@@ -220,7 +219,8 @@ impl PointRun<'_> {
                 let count = usize::try_from(schedule.map_or(0, |schedule| schedule.arrivals)).unwrap_or(usize::MAX);
                 let arrivals = self.source.arrivals(self.number(), self.point).take(count);
                 let arrivals = (0_u64..).zip(arrivals.map(move |at| started + at));
-                Share::Arrivals(Upcoming::new(arrivals.skip(worker).step_by(workers)))
+                let own: Box<dyn Iterator<Item = _> + Send> = Box::new(arrivals.skip(worker).step_by(workers));
+                Share::Arrivals(own.peekable())
             }
         }
     }

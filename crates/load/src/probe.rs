@@ -4,8 +4,8 @@
 //! run before any load; everything else is noted and left to the report.
 
 use kneepoint_model::bundle::{LengthEvidence, Observed, PlatformEnvironment};
-use kneepoint_model::plan::{LengthControl, Platform, Workload};
-use kneepoint_model::{Failure, Nanos, Plan, Prompt, Tokens};
+use kneepoint_model::plan::{LengthControl, Platform, Point, Workload};
+use kneepoint_model::{Failure, Nanos, Plan, Prompt, RequestSource, Tokens};
 use kneepoint_wire::exchange::Answer;
 use kneepoint_wire::request::{RequestTemplate, TemplateError};
 use kneepoint_wire::transport::{Endpoint, EndpointError};
@@ -116,6 +116,13 @@ pub struct ProbeAnswer {
     pub finish: Option<String>,
 }
 
+/// The prompt that a platform is probed with, `platform` its index in the plan: of its first point, and with an index that
+/// no run reaches, so that it is no measured request's prompt.
+pub fn prompt(source: &dyn RequestSource, points: &[Point], platform: usize) -> Prompt {
+    let number = points.iter().position(|point| point.platform == platform).unwrap_or(0);
+    source.prompt(number, &points[number], u64::MAX)
+}
+
 /// Looks at one platform, sending the plan's first workload once, and a few small requests more for length control.
 pub fn probe(
     plan: &Plan,
@@ -139,8 +146,7 @@ pub fn probe(
     let mut observed = Observed {
         url: target.url(),
         addresses,
-        // An address needs no resolution: nothing was seen then.
-        dns_ms: is_name(&target.host).then(|| endpoint.dns().as_millis_f64()),
+        dns_ms: endpoint.dns().map(Nanos::as_millis_f64),
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
@@ -151,11 +157,6 @@ pub fn probe(
     settle_length(plan, platform, prompt, &endpoint, patience, &mut observed)?;
     let environment = PlatformEnvironment { declared: platform.declares.clone(), observed };
     Ok(Probed { endpoint, environment, kernel_stamps, answer })
-}
-
-/// `false` for an IP address, in brackets or not.
-fn is_name(host: &str) -> bool {
-    host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>().is_err()
 }
 
 /// The template of a platform's requests.

@@ -171,9 +171,7 @@ fn probe_all(
     let mut probed = Vec::with_capacity(plan.platforms.len());
     for (index, platform) in plan.platforms.iter().enumerate() {
         progress(Progress::Probing { platform: &platform.name });
-        let number = points.iter().position(|point| point.platform == index).unwrap_or(0);
-        // An index no run reaches: the probe's prompt is no measured request's prompt.
-        let prompt = source.prompt(number, &points[number], u64::MAX);
+        let prompt = probe::prompt(source.as_ref(), points, index);
         probed.push(probe::probe(plan, platform, &prompt, clock, stop)?);
     }
     Ok(probed)

@@ -1,5 +1,6 @@
 //! One point as the workers see it: what to send, when to stop, and the counters everybody reads.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -137,6 +138,14 @@ impl PointTask {
     pub(crate) fn is_measured(&self, intended: Nanos) -> bool {
         intended >= self.window_start
     }
+}
+
+/// What one worker sends of a point.
+pub(crate) enum Share {
+    /// Open loop: index and intended instant, ascending; made one at a time, so that their number costs no memory.
+    Arrivals(Peekable<Box<dyn Iterator<Item = (u64, Nanos)> + Send>>),
+    /// Closed loop: so many slots.
+    Slots(u32),
 }
 
 /// A request made ready before it is due, so that making it never delays sending it.

@@ -20,9 +20,8 @@ use crate::clock::{Clock, KernelClock};
 use crate::flight::{Dispatch, End, Flight, Passage};
 use crate::host::{raise_thread_priority, thread_cpu, thread_waited};
 use crate::journal::JournalSender;
-use crate::share::Share;
 use crate::stop::Stop;
-use crate::task::{PointTask, Prepared};
+use crate::task::{PointTask, Prepared, Share};
 
 /// One read takes at most this much.
 const READ_BUFFER: usize = 64 * 1024;
@@ -193,7 +192,7 @@ impl<'a> Worker<'a> {
     /// Dispatches everything due at `now`; returns when the next dispatch is due.
     fn dispatch_due(&mut self, mut now: Nanos) -> Option<Nanos> {
         loop {
-            let (intended, failures) = match &self.share {
+            let (intended, failures) = match &mut self.share {
                 Share::Arrivals(arrivals) => (arrivals.peek()?.1, 0),
                 Share::Slots(_) => {
                     let slot = self.free_slots.front()?;
@@ -213,7 +212,7 @@ impl<'a> Worker<'a> {
             let Some(prepared) = self.take_prepared() else { return Some(now + STARVED_RETRY) };
             match &mut self.share {
                 Share::Arrivals(arrivals) => {
-                    let due = arrivals.take();
+                    let due = arrivals.next();
                     debug_assert_eq!(due.map(|(index, _)| index), Some(prepared.index));
                 }
                 Share::Slots(_) => {
@@ -498,12 +497,7 @@ impl<'a> Worker<'a> {
         let measured = flight.phase == Phase::Measured;
         let finished = flight.finish(self.task.point, end, passage, self.task.template.secrets());
         let failed = match &finished.record.outcome {
-            Outcome::Failed(failure) => {
-                if measured && failure.kind == FailureKind::Client {
-                    self.task.counters.dropped.fetch_add(1, Ordering::AcqRel);
-                }
-                Some(failure.at)
-            }
+            Outcome::Failed(failure) => Some(failure.kind),
             Outcome::Ok | Outcome::Cut => None,
         };
         self.open -= 1;
@@ -511,13 +505,16 @@ impl<'a> Worker<'a> {
         if measured && finished.record.outcome != Outcome::Cut {
             counters.samples.fetch_add(1, Ordering::AcqRel);
         }
+        if measured && failed == Some(FailureKind::Client) {
+            counters.dropped.fetch_add(1, Ordering::AcqRel);
+        }
         if failed.is_some() {
             counters.failed.fetch_add(1, Ordering::AcqRel);
         }
         counters.ended.fetch_add(1, Ordering::AcqRel);
         self.journal.record(finished);
         if matches!(self.share, Share::Slots(_)) {
-            let slot = next_slot(now, failed, failures);
+            let slot = next_slot(now, failed.is_some(), failures);
             let after = self.free_slots.partition_point(|other| other.at <= slot.at);
             self.free_slots.insert(after, slot);
         }
@@ -560,7 +557,7 @@ impl<'a> Worker<'a> {
     fn unsent(&mut self) -> u64 {
         let Share::Arrivals(arrivals) = &mut self.share else { return 0 };
         let window_end = self.task.window_end();
-        let left = std::iter::from_fn(|| arrivals.take()).take_while(|(_, at)| *at < window_end);
+        let left = arrivals.take_while(|(_, at)| *at < window_end);
         left.filter(|(_, at)| self.task.is_measured(*at)).count() as u64
     }
 }
@@ -573,8 +570,8 @@ fn is_stale(link: &Link) -> bool {
 }
 
 /// When a closed-loop slot may send again: at once after an answer, after a pause after a failure.
-fn next_slot(now: Nanos, failed: Option<FailurePoint>, failures: u32) -> FreeSlot {
-    if failed.is_none() {
+fn next_slot(now: Nanos, failed: bool, failures: u32) -> FreeSlot {
+    if !failed {
         return FreeSlot { at: now, failures: 0 };
     }
     let failures = failures.saturating_add(1);

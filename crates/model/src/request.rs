@@ -39,8 +39,7 @@ pub type Arrivals = Box<dyn Iterator<Item = Nanos> + Send>;
 
 /// Where requests come from. Same plan and seed: same prompts, on any machine, in any order of asking.
 ///
-/// A point is given by its number in the run and by what it is: [`crate::plan::Plan::points`] has the planned ones in
-/// the order of their numbers; the steps of a search come after them and are made while the run goes on.
+/// A point is given by its number, which is its index in [`crate::plan::Plan::points`], and by what it is.
 pub trait RequestSource: Send + Sync {
     /// The prompt of the `index`-th request of a point (warm-up included, counted from 0).
     ///

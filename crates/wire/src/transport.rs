@@ -6,7 +6,7 @@
 //! never lengthen a latency.
 
 use std::io::{self, Read as _, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub enum EndpointError {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     addresses: Arc<[SocketAddr]>,
-    dns: Nanos,
+    dns: Option<Nanos>,
     tls: Option<TlsSetup>,
 }
 
@@ -60,7 +60,8 @@ impl Endpoint {
             .to_socket_addrs()
             .map_err(|source| EndpointError::Resolve { host: host.to_owned(), source })?
             .collect();
-        let dns = now().saturating_sub(asked);
+        let is_name = host.parse::<IpAddr>().is_err();
+        let dns = is_name.then(|| now().saturating_sub(asked));
         if addresses.is_empty() {
             return Err(EndpointError::NoAddress { host: host.to_owned() });
         }
@@ -68,9 +69,9 @@ impl Endpoint {
         Ok(Self { addresses: addresses.into(), dns, tls })
     }
 
-    /// How long the name's resolution took. It happens once, before the run, so no request waits for it; for an address
-    /// instead of a name it is the time of reading that address, a few microseconds.
-    pub fn dns(&self) -> Nanos {
+    /// How long the name's resolution took; `None` for an address, which needs none. It happens once, before the run, so
+    /// no request waits for it.
+    pub fn dns(&self) -> Option<Nanos> {
         self.dns
     }
 

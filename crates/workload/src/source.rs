@@ -41,9 +41,6 @@ pub enum WorkloadError {
     },
 }
 
-/// Steps of searches that a run has room for beside its planned points; past them prompts may repeat.
-const SEARCH_STEPS: usize = 4096;
-
 /// Every request of a plan, made on demand.
 #[derive(Debug)]
 pub struct Source {
@@ -56,9 +53,7 @@ pub struct Source {
 pub fn source(plan: &Plan) -> Result<Source, WorkloadError> {
     let tokenizer = plan.model.tokenizer.as_deref().map(Tokenizer::load).transpose()?;
     let points = plan.points();
-    // A load without levels is a search.
-    let search_steps = if plan.loads.iter().any(|load| load.levels.is_empty()) { SEARCH_STEPS } else { 0 };
-    let prompts = Prompts::new(plan.seed, points.len() + search_steps, tokenizer);
+    let prompts = Prompts::new(plan.seed, points.len(), tokenizer);
     let fewest = prompts.shortest();
     if let Some(workload) = plan.workloads.iter().find(|workload| workload.input < fewest) {
         return Err(WorkloadError::InputTooShort { workload: workload.name.clone(), wanted: workload.input, fewest });
@@ -93,10 +88,7 @@ impl RequestSource for Source {
     fn schedule(&self, number: usize, point: &Point) -> Option<PointSchedule> {
         let Level::Rate { rate, arrival } = point.level else { return None };
         let schedule = arrivals::open_loop(&point.hold, rate, arrival, self.seed, number as u64);
-        Some(
-            schedule
-                .expect("invariant: `source` has laid out every schedule, and the lowest rate of every search, once"),
-        )
+        Some(schedule.expect("invariant: `source` has laid out every schedule once"))
     }
 
     fn arrivals(&self, number: usize, point: &Point) -> Arrivals {

@@ -2,8 +2,6 @@
 //!
 //! Both depend on the range of loads that was swept: the knee is one *of this sweep*.
 
-use super::percentile::{Ppm, nearest};
-
 /// Which way a rising curve bends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -64,7 +62,7 @@ pub fn running_median(values: &[f64]) -> Vec<f64> {
     for (middle, triple) in values.windows(3).enumerate() {
         let mut triple = [triple[0], triple[1], triple[2]];
         triple.sort_unstable_by(f64::total_cmp);
-        smooth[middle + 1] = nearest(&triple, Ppm::P50).unwrap_or(triple[1]);
+        smooth[middle + 1] = triple[1];
     }
     smooth
 }
