@@ -16,14 +16,16 @@ pub(super) fn resolve(text: &str) -> Option<Value> {
     number(text).filter(|_| is_exact(text)).map(Value::Number)
 }
 
-/// `true` for a number that is not changed by being read: a whole one that fits 64 bits, or one whose digits the nearest
-/// double has as well.
+/// `true` for a number that is not changed by being read and sent: a whole one that fits 64 bits, or one whose digits the
+/// nearest double is written with as well. Written as JSON is, for where two shortest forms of a double are equally near,
+/// writers differ.
 fn is_exact(text: &str) -> bool {
     let digits = |number: &str| {
         let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
         mantissa.chars().filter(char::is_ascii_digit).collect::<String>().trim_matches('0').to_owned()
     };
-    let same_digits = || text.parse::<f64>().is_ok_and(|read| digits(text) == digits(&format!("{read:e}")));
+    let sent = || Number::from_f64(text.parse().ok()?).map(|number| number.to_string());
+    let same_digits = || sent().is_some_and(|sent| digits(text) == digits(&sent));
     integer(text).is_some() || text.contains(['.', 'e', 'E']) && same_digits()
 }
 
