@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use kneepoint_model::bundle::{PointEnded, PointEvent, PointStarted, TelemetrySample};
+use kneepoint_model::bundle::{PointEnd, PointEnded, PointEvent, PointStarted, TelemetrySample};
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::{Nanos, PointSchedule, RequestSource};
 
@@ -91,6 +91,7 @@ impl PointRun<'_> {
                 started: task.started,
                 window_start: task.window_start,
                 window_end: task.window_end(),
+                search: None,
             }))?;
             let process_cpu = std::thread::scope(|scope| {
                 let mut handles = Vec::with_capacity(workers);
@@ -247,6 +248,10 @@ impl PointRun<'_> {
             scheduled,
             unsent: watched.unsent,
             interrupted: watched.interrupted,
+            end: if watched.interrupted { PointEnd::Stopped } else { PointEnd::Planned },
+            held_back: 0,
+            clock_mapping_error: None,
+            search: None,
             dropped: task.counters.dropped.load(Ordering::Acquire),
             worker_cpu_share: watched.worker_cpu_share,
             worker_wait_share: watched.worker_wait_share,
@@ -360,6 +365,7 @@ impl Telemetry {
             ended: task.counters.ended.load(Ordering::Relaxed),
             failed: task.counters.failed.load(Ordering::Relaxed),
             lag_max: Nanos(task.counters.lag_max.swap(0, Ordering::Relaxed)),
+            rtt: None,
             cpu_cores: (wall > 0.0).then(|| cpu.saturating_sub(self.last.1).as_secs_f64() / wall),
         });
         self.last = (now, cpu);

@@ -150,7 +150,7 @@ pub fn probe(
         tcp_connect_ms: Some(tcp_connect.as_millis_f64()),
         ..Observed::default()
     };
-    let patience = Patience { timeout: platform.request_timeout, clock, stop };
+    let patience = Patience { timeout: platform.time_limits.total, clock, stop };
     let (answer, kernel_stamps) = plain_request(platform, &uncontrolled, &endpoint, prompt, patience, &mut observed)?;
     let looking = Patience { timeout: LOOK_TIMEOUT, ..patience };
     look_around(&endpoint, platform, &uncontrolled, looking, &mut observed);

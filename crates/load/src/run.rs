@@ -113,6 +113,8 @@ pub fn run(
         git: options.git,
         clock: if probed.iter().all(|seen| seen.kernel_stamps) { "kernel" } else { "read" }.into(),
         points: points.len(),
+        limit: None,
+        calibration: None,
         sha256: BTreeMap::new(),
     };
     let directory = options.directory;
@@ -190,7 +192,7 @@ fn sending(plan: &Plan, point: &Point, probed: &Probed) -> Result<Sending, RunEr
         template: Arc::new(template),
         keep_alive: platform.connection == ConnectionPolicy::KeepAlive,
         keep_text: plan.model.tokenizer.is_some(),
-        request_timeout: platform.request_timeout,
+        request_timeout: platform.time_limits.total,
     })
 }
 

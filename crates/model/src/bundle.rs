@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::LengthControl;
+use crate::plan::{Arrival, LengthControl};
 use crate::units::Nanos;
 
 /// The plan as resolved, secrets as references.
@@ -46,6 +46,8 @@ pub enum RunStatus {
     Complete,
     /// Stopped by the user; the bundle holds what was measured until then.
     Interrupted,
+    /// Ended by one of the plan's limits; the bundle holds what was measured until then.
+    LimitReached,
     /// Ended early by an error of its own (disk full, say); the bundle holds what was written until then.
     Failed,
 }
@@ -75,10 +77,69 @@ pub struct Manifest {
     pub git: Option<GitState>,
     /// Where arrival times come from: `kernel` or `read`.
     pub clock: String,
-    /// Points in the plan.
+    /// Points in the plan; those that searches add are not counted.
     pub points: usize,
+    /// The limit that ended the run, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitReached>,
+    /// What the client itself adds at the plan's largest load, measured before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// SHA-256 of every other file, in hex; empty while running. Reports can be made anew and are not listed.
     pub sha256: BTreeMap<String, String>,
+}
+
+/// A limit of the plan on the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// Money, in the limit's currency.
+    Spend,
+    /// Input and output tokens.
+    Tokens,
+    /// Requests sent.
+    Requests,
+    /// Seconds since the start of the first point.
+    Time,
+    /// Share of failed requests.
+    Errors,
+}
+
+/// The limit that ended a run, in the unit of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitReached {
+    /// Which.
+    pub limit: LimitKind,
+    /// What had been reached when the run was ended.
+    pub observed: f64,
+    /// What the plan allows.
+    pub allowed: f64,
+}
+
+/// What the client adds to latencies, against a server of known timing inside its own process.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calibration {
+    /// Streams at a time.
+    pub streams: u32,
+    /// Token events per second, all streams together.
+    pub token_events_s: f64,
+    /// Answers measured.
+    pub samples: u64,
+    /// Added to TTFT.
+    pub ttft_added_ms: AddedDelay,
+    /// Added to the gaps between events, either way.
+    pub itl_added_ms: AddedDelay,
+    /// How late the server itself was at the 99th percentile, ms: below this nothing can be told of the client.
+    pub server_late_p99_ms: f64,
+}
+
+/// A delay added by the client, ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedDelay {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// The client's machine.
@@ -193,6 +254,65 @@ pub struct PointStarted {
     /// Planned end of the measured window; in a closed loop the earliest end.
     #[serde(rename = "window_end_ns")]
     pub window_end: Nanos,
+    /// What a search measures here; absent for a point of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchPoint>,
+}
+
+/// A point that a search chose during the run. Its index is past those of the plan's points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchPoint {
+    /// Index into the plan's platforms.
+    pub platform: usize,
+    /// Index into the plan's workloads.
+    pub workload: usize,
+    /// Index into the plan's loads: whose search it is.
+    pub load: usize,
+    /// Requests per second.
+    pub rate_rps: f64,
+    /// How they are spaced.
+    pub arrival: Arrival,
+    /// Planned length of the measured window; a step that could not tell is held longer the next time.
+    #[serde(rename = "held_ns")]
+    pub held: Nanos,
+}
+
+/// Why a point's window ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PointEnd {
+    /// As planned.
+    #[default]
+    Planned,
+    /// Requests in flight and TTFT kept growing: holding it longer would only have grown them further.
+    OverSaturated,
+    /// A limit on the whole run was reached.
+    Limit,
+    /// The run was stopped by the user.
+    Stopped,
+}
+
+/// What a step of a search showed of its SLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchStep {
+    /// Requests that met the SLO.
+    pub good: u64,
+    /// Requests judged.
+    pub offered: u64,
+    /// What follows.
+    pub verdict: SearchVerdict,
+}
+
+/// Whether a rate meets an SLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchVerdict {
+    /// Beyond chance.
+    Meets,
+    /// Missed, beyond chance.
+    Misses,
+    /// Chance decides nothing at this number of requests.
+    Undecided,
 }
 
 /// A point has ended.
@@ -218,9 +338,22 @@ pub struct PointEnded {
     pub unsent: u64,
     /// `true` if the run was stopped inside this point.
     pub interrupted: bool,
-    /// Arrivals of the window that this machine could not send at all (descriptors, ports, memory).
+    /// Why its window ended.
+    #[serde(default)]
+    pub end: PointEnd,
+    /// Arrivals of the window that were never sent: this machine could not (descriptors, ports, memory), or the plan's
+    /// `max_in_flight` held them back to the end.
     #[serde(default)]
     pub dropped: u64,
+    /// Arrivals of the window that `max_in_flight` held back beyond their time and that were sent later.
+    #[serde(default)]
+    pub held_back: u64,
+    /// Largest error of the mapping from the kernel's clock to the run's; `None` where the kernel gave no stamps.
+    #[serde(rename = "clock_mapping_error_ns", default)]
+    pub clock_mapping_error: Option<Nanos>,
+    /// What this step of a search showed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchStep>,
     /// Busiest worker's CPU time ÷ wall time over the window.
     pub worker_cpu_share: Option<f64>,
     /// The worker's time spent waiting for a processor ÷ wall time over the window, of the worker that waited most;
@@ -252,6 +385,9 @@ pub struct TelemetrySample {
     pub lag_max: Nanos,
     /// Process CPU time ÷ wall time over the last second, in cores.
     pub cpu_cores: Option<f64>,
+    /// Round trip of the last probe beside the load, where the plan asks for one.
+    #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Nanos>,
 }
 
 /// What a reader could not recover from a journal.

@@ -65,8 +65,12 @@ pub enum FailureKind {
     Truncated,
     /// A line or body longer than the client accepts.
     TooLarge,
-    /// The request's time ran out.
+    /// The request's whole time ran out.
     Timeout,
+    /// The first token did not come in time.
+    FirstTokenTimeout,
+    /// The next piece of a streamed answer did not come in time.
+    ChunkTimeout,
     /// A complete answer without a single token, by count or by text.
     Empty,
     /// The client could not send: out of descriptors, ports or memory.
@@ -93,6 +97,8 @@ impl FailureKind {
             Self::Truncated => "truncated".into(),
             Self::TooLarge => "too_large".into(),
             Self::Timeout => "timeout".into(),
+            Self::FirstTokenTimeout => "first_token_timeout".into(),
+            Self::ChunkTimeout => "chunk_timeout".into(),
             Self::Empty => "empty".into(),
             Self::Client => "client".into(),
         }

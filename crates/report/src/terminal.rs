@@ -181,6 +181,8 @@ fn no_manifest(summary: &Summary) -> Manifest {
         git: None,
         clock: String::new(),
         points: summary.run.points_planned,
+        limit: None,
+        calibration: None,
         sha256: std::collections::BTreeMap::new(),
     }
 }

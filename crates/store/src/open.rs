@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use kneepoint_model::Nanos;
 use kneepoint_model::Record;
-use kneepoint_model::bundle::{self, Environment, Loss, Manifest, PointEnded, PointEvent, PointStarted, RunStatus};
+use kneepoint_model::bundle::{
+    self, Environment, Loss, Manifest, PointEnd, PointEnded, PointEvent, PointStarted, RunStatus,
+};
 
 use crate::frames::{Lines, ReadJournalError};
 
@@ -146,6 +148,10 @@ fn recover(directory: &Path, unfinished: Option<PointStarted>) -> Result<(Option
             scheduled,
             unsent: 0,
             interrupted: true,
+            end: PointEnd::Stopped,
+            held_back: 0,
+            clock_mapping_error: None,
+            search: None,
             dropped: 0,
             worker_cpu_share: None,
             worker_wait_share: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kneepoint_analysis::{RunFacts, summarise};
-use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnded, RunStatus};
+use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnd, PointEnded, RunStatus};
 use kneepoint_model::plan::{ResolveContext, resolve};
 use kneepoint_model::record::{
     Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents,
@@ -73,6 +73,10 @@ impl Run {
                 scheduled: 20 * WINDOW / SECOND,
                 unsent: 0,
                 interrupted: false,
+                end: PointEnd::Planned,
+                held_back: 0,
+                clock_mapping_error: None,
+                search: None,
                 dropped: 0,
                 worker_cpu_share: Some(0.2),
                 worker_wait_share: Some(0.001),
@@ -110,6 +114,8 @@ impl Run {
             git: None,
             clock: "read".into(),
             points: 2,
+            limit: None,
+            calibration: None,
             sha256: BTreeMap::new(),
         };
         let facts = RunFacts {

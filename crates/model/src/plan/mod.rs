@@ -4,6 +4,7 @@
 //! once. Nothing after that checks again or reads the environment.
 
 pub mod file;
+mod limits;
 mod named;
 mod quantity;
 mod render;
@@ -19,6 +20,7 @@ use crate::secret::Secret;
 use crate::units::{Nanos, RatePerSec, Share, Tokens};
 
 pub use file::{PlanFile, plan_schema};
+pub use limits::{Currency, EndPolicy, HttpVersion, Limits, Price, Spend, TimeLimits};
 pub use named::Named;
 pub use resolve::{DEFAULT_SEED, ResolveContext, resolve, resolve_file};
 
@@ -36,10 +38,12 @@ pub struct Plan {
     pub platforms: Vec<Platform>,
     /// What is sent; at least one, names unique.
     pub workloads: Vec<Workload>,
-    /// When it is sent; at least one, each with at least one level.
+    /// When it is sent; at least one, each with at least one level or a search.
     pub loads: Vec<Load>,
     /// Latency limits; may be empty, names unique.
     pub slos: Vec<Slo>,
+    /// What ends the whole run before all is measured.
+    pub limits: Limits,
 }
 
 /// The model under test.
@@ -76,8 +80,14 @@ pub struct Platform {
     pub ca: Option<PathBuf>,
     /// How output length is held to the target.
     pub length_control: LengthControl,
-    /// Longest a request may take, from its sending to its end.
-    pub request_timeout: Nanos,
+    /// How long a request may take, phase by phase.
+    pub time_limits: TimeLimits,
+    /// The version of HTTP spoken.
+    pub http: HttpVersion,
+    /// Whether the round-trip time is measured beside the load, on connections of its own.
+    pub rtt_probe: bool,
+    /// What it costs, where the plan says.
+    pub price: Option<Price>,
     /// What the user says about it: engine, version, gpu, gpus, batching, region, ... For the record only.
     pub declares: BTreeMap<String, String>,
 }
@@ -162,13 +172,38 @@ pub struct Workload {
     pub stream: bool,
 }
 
-/// One entry of `load`: a sweep over levels, each held the same way.
+/// One entry of `load`: a sweep over levels, or a search for one; each level is held the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// The levels, in the order given.
+    /// The levels, in the order given; none where there is a search, which chooses them as it goes.
     pub levels: Vec<Level>,
     /// How long each is held.
     pub hold: Hold,
+    /// Most requests in flight at a time, at least 1; what arrives beyond it is late or dropped and told. Rates only.
+    pub max_in_flight: Option<u32>,
+    /// The sweep ends at a level whose throughput is less than this share above that of the level before it.
+    pub stop_at_plateau: Option<Share>,
+    /// Whether a level ends early once the platform is seen to fall behind.
+    pub end_when_saturated: bool,
+    /// The search that chooses the levels.
+    pub search: Option<Search>,
+}
+
+/// A search for the highest rate at which an SLO is met: doubling until it is missed, then bisection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// Index into [`Plan::slos`].
+    pub slo: usize,
+    /// The first rate tried.
+    pub from: RatePerSec,
+    /// The highest rate tried; not below `from`.
+    pub at_most: RatePerSec,
+    /// The search ends when the lowest rate that missed is at most this share above the highest that met; below 1.
+    pub tolerance: Share,
+    /// How arrivals are spaced.
+    pub arrival: Arrival,
+    /// How many more times the rate found is measured, to confirm it.
+    pub confirm: u32,
 }
 
 /// One load level.
@@ -207,8 +242,11 @@ pub struct Hold {
     pub min_samples: u64,
     /// … but no longer than this.
     pub at_most: Nanos,
-    /// How long to wait for open requests after the window; what is still open then is cut.
+    /// How long to wait for open requests after the window; what is still open then is cut. Zero under
+    /// [`EndPolicy::Cancel`].
     pub drain: Nanos,
+    /// What becomes of the requests that are open when the window ends.
+    pub at_end: EndPolicy,
 }
 
 /// Latency limits and the share of requests that must meet all of them.
@@ -233,29 +271,46 @@ pub struct Point {
     pub platform: usize,
     /// Index into [`Plan::workloads`].
     pub workload: usize,
+    /// Index into [`Plan::loads`].
+    pub load: usize,
     /// The level.
     pub level: Level,
     /// How long it is held.
     pub hold: Hold,
+    /// Most requests in flight at a time, as in [`Load::max_in_flight`].
+    pub max_in_flight: Option<u32>,
+    /// Whether the level ends early once the platform is seen to fall behind.
+    pub end_when_saturated: bool,
 }
 
 impl Plan {
     /// The points in the order in which they are measured: platform by platform, workload by workload, load by load,
-    /// level by level. A point's index in this list names it everywhere else.
+    /// level by level. A point's index in this list names it everywhere else. A search has no points here: which levels
+    /// it measures is known only when they are measured.
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for platform in 0..self.platforms.len() {
             for workload in 0..self.workloads.len() {
-                for load in &self.loads {
-                    points.extend(load.levels.iter().map(|&level| Point {
-                        platform,
-                        workload,
-                        level,
-                        hold: load.hold,
-                    }));
+                for (load, entry) in self.loads.iter().enumerate() {
+                    points.extend(entry.levels.iter().map(|&level| entry.point(platform, workload, load, level)));
                 }
             }
         }
         points
+    }
+}
+
+impl Load {
+    /// A level of this load as a point; `load` is its own index in [`Plan::loads`].
+    pub fn point(&self, platform: usize, workload: usize, load: usize, level: Level) -> Point {
+        Point {
+            platform,
+            workload,
+            load,
+            level,
+            hold: self.hold,
+            max_in_flight: self.max_in_flight,
+            end_when_saturated: self.end_when_saturated,
+        }
     }
 }

@@ -61,7 +61,7 @@ fn platform(platform: &Platform) -> PlatformFile {
         connection: Some(platform.connection),
         ca: platform.ca.as_ref().map(|path| path.to_string_lossy().into_owned()),
         length_control: Some(platform.length_control),
-        request_timeout: Some(platform.request_timeout.to_string()),
+        request_timeout: Some(platform.time_limits.total.to_string()),
         declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kneepoint_model::plan::{
-    Arrival, ConnectionPolicy, Dialect, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext, resolve,
+    Arrival, ConnectionPolicy, Dialect, EndPolicy, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext,
+    TimeLimits, resolve,
 };
 use kneepoint_model::units::{Nanos, RatePerSec};
 
@@ -43,7 +44,7 @@ fn a_small_plan_gets_every_default() {
     assert_eq!(platform.dialect, Dialect::OpenaiChat);
     assert_eq!(platform.connection, ConnectionPolicy::KeepAlive);
     assert_eq!(platform.length_control, LengthControl::Auto);
-    assert_eq!(platform.request_timeout, Nanos::from_secs(120));
+    assert_eq!(platform.time_limits, TimeLimits::default());
     assert!(plan.workloads[0].stream && plan.slos.is_empty());
     assert_eq!(
         plan.loads[0].hold,
@@ -53,6 +54,7 @@ fn a_small_plan_gets_every_default() {
             min_samples: 130,
             at_most: Nanos::from_secs(600),
             drain: Nanos::from_secs(120),
+            at_end: EndPolicy::Drain,
         }
     );
 }

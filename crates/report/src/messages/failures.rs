@@ -21,6 +21,8 @@ catalogue! {
         Truncated: "the stream ended without an end marker or a finish reason", "数据流在没有结束标记的情况下中断";
         TooLarge: "a line or body longer than the client accepts", "单行或正文超过客户端的上限";
         Timeout: "the request's time ran out", "请求超时";
+        FirstTokenTimeout: "the first token did not come in time", "首个 token 超时";
+        ChunkTimeout: "the answer stalled for too long", "回答中断时间过长";
         Empty: "a complete answer without a single token", "应答完整但没有任何 token";
         Client: "the client could not send (descriptors, ports or memory)", "客户端无法发送（文件描述符、端口或内存不足）";
         Unknown: "another failure", "其他失败";
@@ -54,6 +56,8 @@ pub(crate) fn failure_text(code: &str, language: Language) -> String {
         "truncated" => FailureText::Truncated,
         "too_large" => FailureText::TooLarge,
         "timeout" => FailureText::Timeout,
+        "first_token_timeout" => FailureText::FirstTokenTimeout,
+        "chunk_timeout" => FailureText::ChunkTimeout,
         "empty" => FailureText::Empty,
         "client" => FailureText::Client,
         _ if code.starts_with("http_") => FailureText::Http,
@@ -98,6 +102,8 @@ mod tests {
             FailureKind::Truncated,
             FailureKind::TooLarge,
             FailureKind::Timeout,
+            FailureKind::FirstTokenTimeout,
+            FailureKind::ChunkTimeout,
             FailureKind::Empty,
             FailureKind::Client,
         ];

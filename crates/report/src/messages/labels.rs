@@ -142,6 +142,7 @@ catalogue! {
         RunEnded: "Ended (UTC)", "结束时间（UTC）";
         RunStatus: "Status", "状态";
         StatusComplete: "complete", "已完成";
+        StatusLimitReached: "ended by a limit", "达到上限而结束";
         StatusInterrupted: "interrupted", "被中断";
         StatusFailed: "failed", "出错终止";
         StatusRunning: "still running, or killed", "仍在运行或被强制终止";

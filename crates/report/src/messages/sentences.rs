@@ -74,6 +74,7 @@ catalogue! {
 
         // Warnings.
         NoWarnings: "Nothing stands against these figures.", "未发现影响数据可信度的问题。";
+        RunLimitReached: "{run}: the run was ended by a limit of its plan; {done} of {planned} points were measured.", "{run}：测试因达到计划中的上限而结束，共 {planned} 个测试点，已测 {done} 个。";
         RunInterrupted: "{run}: the run was stopped by the user before its end; {done} of {planned} points were measured.", "{run}：测试被用户提前中断，共 {planned} 个测试点，已测 {done} 个。";
         RunFailed: "{run}: the run ended early by an error of its own; {done} of {planned} points were measured.", "{run}：测试因自身错误提前终止，共 {planned} 个测试点，已测 {done} 个。";
         RunKilled: "{run}: the run was killed, or is still going; {done} of {planned} points are in this report.", "{run}：测试被强制终止或仍在进行，共 {planned} 个测试点，本报告包含 {done} 个。";

@@ -101,6 +101,7 @@ fn status_text(status: RunStatus, language: Language) -> &'static str {
     let label = match status {
         RunStatus::Running => Label::StatusRunning,
         RunStatus::Complete => Label::StatusComplete,
+        RunStatus::LimitReached => Label::StatusLimitReached,
         RunStatus::Interrupted => Label::StatusInterrupted,
         RunStatus::Failed => Label::StatusFailed,
     };

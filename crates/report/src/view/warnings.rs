@@ -86,6 +86,7 @@ fn run_warnings(run: &Run<'_>, language: Language, found: &mut Vec<Warning>) {
     let summary = run.summary;
     let (done, planned) = (summary.points.len(), summary.run.points_planned);
     let ended = match summary.run.status {
+        RunStatus::LimitReached => Some((Weight::Warning, Sentence::RunLimitReached)),
         RunStatus::Interrupted => Some((Weight::Warning, Sentence::RunInterrupted)),
         RunStatus::Failed => Some((Weight::Invalid, Sentence::RunFailed)),
         RunStatus::Running => Some((Weight::Invalid, Sentence::RunKilled)),

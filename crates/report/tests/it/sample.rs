@@ -342,6 +342,8 @@ fn manifest(name: &str) -> Manifest {
         git: Some(GitState { commit: "0123456789abcdef".into(), dirty_diff_sha256: Some("fe".repeat(32)) }),
         clock: "kernel".into(),
         points: 18,
+        limit: None,
+        calibration: None,
         sha256: BTreeMap::new(),
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kneepoint_model::plan::{ConnectionPolicy, Dialect, HeaderText, LengthControl, Platform, SecretRef, Workload};
-use kneepoint_model::{Nanos, Prompt, Secret, Tokens};
+use kneepoint_model::plan::{
+    ConnectionPolicy, Dialect, HeaderText, HttpVersion, LengthControl, Platform, SecretRef, TimeLimits, Workload,
+};
+use kneepoint_model::{Prompt, Secret, Tokens};
 use kneepoint_wire::request::{RequestTemplate, TemplateError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +22,10 @@ fn platform() -> Platform {
         connection: ConnectionPolicy::KeepAlive,
         ca: None,
         length_control: LengthControl::Auto,
-        request_timeout: Nanos::from_secs(1),
+        time_limits: TimeLimits::default(),
+        http: HttpVersion::Http1,
+        rtt_probe: false,
+        price: None,
         declares: BTreeMap::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! Arrivals: exact where they are constant, distributed as they should be where they are not, and always the same.
 
-use kneepoint_model::plan::{Arrival, Hold};
+use kneepoint_model::plan::{Arrival, EndPolicy, Hold};
 use kneepoint_model::units::{Nanos, RatePerSec};
 use kneepoint_workload::arrivals::{MAX_ARRIVALS, ScheduleError, open_loop, schedule};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn rate(per_second: f64) -> RatePerSec {
 }
 
 fn hold(warm_up: Nanos, at_least: Nanos, min_samples: u64, at_most: Nanos) -> Hold {
-    Hold { warm_up, at_least, min_samples, at_most, drain: Nanos::from_secs(5) }
+    Hold { warm_up, at_least, min_samples, at_most, drain: Nanos::from_secs(5), at_end: EndPolicy::Drain }
 }
 
 fn held_for(seconds: u64) -> Hold {

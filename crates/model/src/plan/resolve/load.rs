@@ -3,7 +3,7 @@
 use super::super::file::{ConcurrencyFile, HoldFile, LoadFile, PlanFile, RateFile, SloFile, Sweep, WorkloadFile};
 use super::super::named::Named;
 use super::super::quantity;
-use super::super::{Hold, Level, Load, Slo, Workload};
+use super::super::{EndPolicy, Hold, Level, Load, Slo, Workload};
 use super::Resolver;
 use crate::units::{Nanos, RatePerSec, Share, Tokens};
 use crate::yaml::{Part, Path, Problem};
@@ -94,7 +94,7 @@ impl Resolver<'_> {
             self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
         }
         let levels = rates.into_iter().filter_map(RatePerSec::new).map(|rate| Level::Rate { rate, arrival }).collect();
-        Load { levels, hold }
+        Load { levels, hold, max_in_flight: None, stop_at_plateau: None, end_when_saturated: true, search: None }
     }
 
     fn concurrency(&mut self, path: &Path, load: &ConcurrencyFile, longest_timeout: Nanos) -> Load {
@@ -111,7 +111,7 @@ impl Resolver<'_> {
             reason = "whole and within CONCURRENCIES, or a problem was added"
         )]
         let levels = levels.into_iter().map(|level| Level::Concurrency(level as u32)).collect();
-        Load { levels, hold }
+        Load { levels, hold, max_in_flight: None, stop_at_plateau: None, end_when_saturated: true, search: None }
     }
 
     /// The levels of a sweep that are in range; a problem for each that is not, or is there twice.
@@ -212,6 +212,7 @@ impl Resolver<'_> {
             min_samples,
             at_most: at_most.unwrap_or(default_most),
             drain: drain.unwrap_or(longest_timeout),
+            at_end: EndPolicy::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path as FilePath, PathBuf};
 use super::file::{ModelFile, PlanFile, VERSION};
 use super::named::Named;
 use super::quantity::{self, NotAQuantity};
-use super::{Model, Plan};
+use super::{Limits, Model, Plan};
 use crate::units::Nanos;
 use crate::yaml::{self, Part, Path, Problem, Problems, Source};
 
@@ -84,10 +84,12 @@ impl Resolver<'_> {
         let name = self.plan_name(file);
         let platforms = self.platforms(&file.platforms);
         let workloads = self.workloads(&file.workloads);
-        let longest_timeout = platforms.iter().map(|platform| platform.request_timeout).max().unwrap_or_default();
+        let longest_timeout = platforms.iter().map(|platform| platform.time_limits.total).max().unwrap_or_default();
         let loads = self.loads(&file.load, longest_timeout);
         let slos = self.slos(file);
-        let plan = Plan { name, seed: file.seed.unwrap_or(DEFAULT_SEED), model, platforms, workloads, loads, slos };
+        let limits = Limits::default();
+        let seed = file.seed.unwrap_or(DEFAULT_SEED);
+        let plan = Plan { name, seed, model, platforms, workloads, loads, slos, limits };
         let points = plan.points().len();
         if points > MOST_POINTS {
             let problem = Problem::new(Path::ROOT.key("load"), "the plan has too many points to measure");

@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use super::super::file::{HeaderFile, PlatformFile};
 use super::super::named::Named;
-use super::super::{Dialect, HeaderText, Platform, SecretRef};
+use super::super::{Dialect, HeaderText, HttpVersion, Platform, SecretRef, TimeLimits};
 use super::{Resolver, url};
 use crate::secret::Secret;
 use crate::units::Nanos;
 use crate::yaml::{Path, Problem};
 
-/// Longest a request may take where the plan does not say.
-///
-/// Long enough for a thousand tokens on a loaded server; a shorter one would count slow answers as failures.
-const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(120);
 const SHORTEST_TIMEOUT: Nanos = Nanos::from_millis(1);
 const LONGEST_TIMEOUT: Nanos = Nanos::from_secs(24 * 3600);
 
@@ -90,9 +86,15 @@ impl Resolver<'_> {
             connection: file.connection.unwrap_or_default(),
             ca: file.ca.as_ref().map(|file| self.file_path(&path.key("ca"), file)),
             length_control: file.length_control.unwrap_or_default(),
-            request_timeout: self
-                .duration(&timeout, file.request_timeout.as_deref(), (SHORTEST_TIMEOUT, LONGEST_TIMEOUT))
-                .unwrap_or(DEFAULT_TIMEOUT),
+            time_limits: TimeLimits {
+                total: self
+                    .duration(&timeout, file.request_timeout.as_deref(), (SHORTEST_TIMEOUT, LONGEST_TIMEOUT))
+                    .unwrap_or(TimeLimits::default().total),
+                ..TimeLimits::default()
+            },
+            http: HttpVersion::default(),
+            rtt_probe: false,
+            price: None,
             declares: self.declares(&path.key("declares"), file),
         }
     }
