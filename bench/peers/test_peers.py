@@ -1,5 +1,6 @@
 """Reading the tools' output and the server's truth. Run: python3 -m unittest discover -s bench/peers"""
 
+import json
 import struct
 import sys
 import tempfile
@@ -8,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import truth
+from tools.aiperf import aiperf_figures
 from tools.base import Failed
 from tools.locust import locust_figures
 from tools.native import kneepoint_figures, oha_figures, wrk_figures
@@ -48,6 +50,28 @@ class Parsing(unittest.TestCase):
         self.assertEqual((figures["requests"], figures["errors"]), (1, 1))
         self.assertEqual((figures["ttft"]["p50"], figures["tpot"]["p50"], figures["e2e"]["p99"]), (2.0, 2.0, 6.0))
         self.assertEqual(kneepoint_figures([record], from_intended=True)["ttft"]["p50"], 3.0)
+
+
+def fixture(name: str):
+    """What a tool left of a real run against the reference server, cut to what is read."""
+    return json.loads((Path(__file__).parent / "fixtures" / name).read_text())
+
+
+def rounded(figures: dict) -> dict:
+    return {name: {q: round(ms, 3) for q, ms in value.items()} if isinstance(value, dict) else value for name, value in figures.items()}
+
+
+class Captured(unittest.TestCase):
+    """TTFT of 50 to 150 ms, gaps of 10 ms, 32 tokens."""
+
+    def test_aiperf(self):
+        said = fixture("aiperf.json")
+        self.assertEqual(rounded(aiperf_figures(said)), {
+            "requests": 60, "errors": 0, "ttft": {"p50": 105.153, "p99": 161.25}, "gap": {"p50": 9.998, "p99": 111.943},
+            "tpot": {"p50": 10.0, "p99": 11.007}, "e2e": {"p50": 420.306, "p99": 470.933}})
+        self.assertEqual(rounded(aiperf_figures(said, from_intended=True))["e2e"], {"p50": 426.871, "p99": 482.28})
+        with self.assertRaises(Failed):
+            aiperf_figures({"error_summary": ["refused"]})
 
 
 class Truth(unittest.TestCase):
