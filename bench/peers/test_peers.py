@@ -11,6 +11,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import truth
 from tools.aiperf import aiperf_figures
 from tools.base import Failed
+from tools.genai_bench import genai_bench_figures
+from tools.guidellm import guidellm_figures
+from tools.inference_perf import inference_perf_figures
 from tools.locust import locust_figures
 from tools.native import kneepoint_figures, oha_figures, wrk_figures
 
@@ -72,6 +75,33 @@ class Captured(unittest.TestCase):
         self.assertEqual(rounded(aiperf_figures(said, from_intended=True))["e2e"], {"p50": 426.871, "p99": 482.28})
         with self.assertRaises(Failed):
             aiperf_figures({"error_summary": ["refused"]})
+
+
+    def test_guidellm_keeps_no_gaps(self):
+        said = fixture("guidellm.json")
+        self.assertEqual(rounded(guidellm_figures(said)), {
+            "requests": 60, "errors": 0, "ttft": {"p50": 101.651, "p99": 149.923}, "tpot": {"p50": 9.989, "p99": 10.131},
+            "e2e": {"p50": 411.526, "p99": 460.041}})
+        self.assertNotIn("e2e", guidellm_figures(said, from_intended=True))  # of a run without a schedule
+        said["benchmarks"][0]["metrics"]["request_totals"]["successful"] = 0
+        with self.assertRaises(Failed):
+            guidellm_figures(said)
+
+    def test_inference_perf(self):
+        said = fixture("inference-perf.json")
+        self.assertEqual(rounded(inference_perf_figures(said)), {
+            "requests": 60, "errors": 0, "ttft": {"p50": 100.019, "p99": 148.8}, "gap": {"p50": 10.0, "p99": 10.693},
+            "tpot": {"p50": 10.0, "p99": 10.01}, "e2e": {"p50": 410.451, "p99": 459.076}})
+        said["successes"]["count"] = 0
+        with self.assertRaises(Failed):
+            inference_perf_figures(said)
+
+    def test_genai_bench_says_its_unit(self):
+        said = fixture("genai-bench.json")
+        expected = {"requests": 98, "errors": 0, "ttft": {"p50": 101.609, "p99": 159.455}, "tpot": {"p50": 9.996, "p99": 14.751},
+                    "e2e": {"p50": 424.436, "p99": 565.372}}
+        self.assertEqual(rounded(genai_bench_figures(said)), expected)
+        self.assertEqual(rounded(genai_bench_figures(said | {"_time_unit": "s"}))["ttft"]["p50"], 101_608.735)
 
 
 class Truth(unittest.TestCase):

@@ -9,6 +9,7 @@ NAMES = {"ttft": "time_to_first_token", "gap": "inter_chunk_latency", "tpot": "i
 
 class AIPerf(Tool):
     name = "aiperf"
+    slow = True
     notes = "workers as it chooses; of a stall its effective latency, which counts from when the request was due"
 
     def environment(self):
@@ -18,7 +19,7 @@ class AIPerf(Tool):
     def command(self, load, url, out, tokenizer):
         call = [str(self.binary()), "profile", "--model", "reference", "--url", url, "--endpoint-type", "chat", "--tokenizer",
                 str(tokenizer.resolve()), "--isl", str(PROMPT_TOKENS), "--isl-stddev", "0", "--osl", str(load.tokens), "--osl-stddev", "0",
-                "--request-count", str(load.requests), "--random-seed", "1", "--artifact-dir", str(out / "aiperf"), "--ui", "none",
+                "--request-count", str(self.requests(load)), "--random-seed", "1", "--artifact-dir", str(out / "aiperf"), "--ui", "none",
                 "--no-gpu-telemetry", "--no-server-metrics"]
         call += ["--request-rate", str(load.rate), "--arrival-pattern", "constant"] if load.rate else ["--concurrency", str(load.streams)]
         return [*call, "--streaming"] if load.stream else call

@@ -26,6 +26,7 @@ class Tool:
     good_codes: tuple[int, ...] = (0,)  # the exit codes after which there are figures
     package = ""  # on PyPI; default: its name
     python_at_least = (3, 10)
+    slow = False  # gets the load's smaller number of requests, where it has one
 
     def binary(self) -> Path:
         return CACHE / self.name / "bin" / self.name
@@ -56,6 +57,10 @@ class Tool:
     def command(self, load, url: str, out: Path, tokenizer: Path) -> list[str]:
         """The call that does this task; results go below `out`. Raises NotOffered."""
         raise NotImplementedError
+
+    def requests(self, load) -> int:
+        """How many requests this tool is to send in all."""
+        return load.few if self.slow and load.few else load.requests
 
     def figures(self, load, out: Path, output: str) -> dict:
         """What the tool reports of the run: `requests` (measured, complete), `errors`, and in ms {"p50", "p99"} of `ttft`,
