@@ -10,6 +10,7 @@ pub mod host;
 mod journal;
 mod once;
 mod point;
+pub mod preflight;
 pub mod probe;
 pub mod progress;
 mod run;
