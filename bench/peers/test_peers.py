@@ -8,7 +8,9 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import scenarios
 import truth
+from compare import closed_form, errors
 from tools.aiperf import aiperf_figures
 from tools.base import Failed
 from tools.genai_bench import genai_bench_figures
@@ -34,9 +36,9 @@ class Parsing(unittest.TestCase):
             wrk_figures("unable to connect")
 
     def test_oha(self):
-        said = {"latencyPercentiles": {"p50": 0.25, "p99": 0.5}, "statusCodeDistribution": {"200": 7},
+        said = {"latencyPercentiles": {"p50": 0.25, "p99": 0.5, "p99.9": 0.75}, "statusCodeDistribution": {"200": 7},
                 "errorDistribution": {"aborted": 2}}
-        self.assertEqual(oha_figures(said), {"requests": 7, "errors": 2, "e2e": {"p50": 250.0, "p99": 500.0}})
+        self.assertEqual(oha_figures(said), {"requests": 7, "errors": 2, "e2e": {"p50": 250.0, "p99": 500.0, "p999": 750.0}})
         with self.assertRaises(Failed):
             oha_figures(said | {"statusCodeDistribution": {}})
 
@@ -53,6 +55,10 @@ class Parsing(unittest.TestCase):
         self.assertEqual((figures["requests"], figures["errors"]), (1, 1))
         self.assertEqual((figures["ttft"]["p50"], figures["tpot"]["p50"], figures["e2e"]["p99"]), (2.0, 2.0, 6.0))
         self.assertEqual(kneepoint_figures([record], from_intended=True)["ttft"]["p50"], 3.0)
+
+    def test_kneepoint_whole_answer_has_no_gaps(self):
+        figures = kneepoint_figures([{"outcome": "ok", "sent_ns": 1_000_000, "events": {"first_ns": 3_000_000, "tokens": [1]}}])
+        self.assertEqual((figures["e2e"]["p50"], figures["gap"], figures["tpot"]), (2.0, {}, {}))
 
 
 def fixture(name: str):
@@ -80,8 +86,8 @@ class Captured(unittest.TestCase):
     def test_guidellm_keeps_no_gaps(self):
         said = fixture("guidellm.json")
         self.assertEqual(rounded(guidellm_figures(said)), {
-            "requests": 60, "errors": 0, "ttft": {"p50": 101.651, "p99": 149.923}, "tpot": {"p50": 9.989, "p99": 10.131},
-            "e2e": {"p50": 411.526, "p99": 460.041}})
+            "requests": 60, "errors": 0, "ttft": {"p50": 101.651, "p99": 149.923, "p999": 149.923},
+            "tpot": {"p50": 9.989, "p99": 10.131, "p999": 10.131}, "e2e": {"p50": 411.526, "p99": 460.041, "p999": 460.041}})
         self.assertNotIn("e2e", guidellm_figures(said, from_intended=True))  # of a run without a schedule
         said["benchmarks"][0]["metrics"]["request_totals"]["successful"] = 0
         with self.assertRaises(Failed):
@@ -90,8 +96,9 @@ class Captured(unittest.TestCase):
     def test_inference_perf(self):
         said = fixture("inference-perf.json")
         self.assertEqual(rounded(inference_perf_figures(said)), {
-            "requests": 60, "errors": 0, "ttft": {"p50": 100.019, "p99": 148.8}, "gap": {"p50": 10.0, "p99": 10.693},
-            "tpot": {"p50": 10.0, "p99": 10.01}, "e2e": {"p50": 410.451, "p99": 459.076}})
+            "requests": 60, "errors": 0, "ttft": {"p50": 100.019, "p99": 148.8, "p999": 149.449},
+            "gap": {"p50": 10.0, "p99": 10.693, "p999": 12.014}, "tpot": {"p50": 10.0, "p99": 10.01, "p999": 10.016},
+            "e2e": {"p50": 410.451, "p99": 459.076, "p999": 459.948}})
         said["successes"]["count"] = 0
         with self.assertRaises(Failed):
             inference_perf_figures(said)
@@ -102,6 +109,20 @@ class Captured(unittest.TestCase):
                     "e2e": {"p50": 424.436, "p99": 565.372}}
         self.assertEqual(rounded(genai_bench_figures(said)), expected)
         self.assertEqual(rounded(genai_bench_figures(said | {"_time_unit": "s"}))["ttft"]["p50"], 101_608.735)
+
+
+class Comparison(unittest.TestCase):
+    def test_a_stall_of_2_s_in_20_at_100_a_second(self):
+        load = next(load for load in scenarios.ALL if load.name == "stall")
+        # 200 of 2,000 wait 0 to 2 s evenly: the p99 is nine tenths up in the last tenth.
+        self.assertAlmostEqual(closed_form(load, 0.99), 55 + 1_800)
+        self.assertAlmostEqual(closed_form(load, 0.999), 55 + 1_980)
+        self.assertEqual(closed_form(load, 0.5), 55)
+
+    def test_errors_keep_their_sign_and_skip_what_was_not_said(self):
+        known = {"ttft": [10.0, 20.0, 30.0, 40.0], "gap": [], "tpot": [1.0], "e2e": [50.0]}
+        said = {"ttft": {"p50": 35.0, "p99": 29.0}, "gap": {"p50": 1.0, "p99": 1.0}, "e2e": {"p50": 50.0}}
+        self.assertEqual(errors(said, known), {"ttft_error_p50_ms": 5.0, "ttft_error_p99_ms": -1.0, "e2e_error_p50_ms": 0.0})
 
 
 class Truth(unittest.TestCase):

@@ -63,7 +63,7 @@ class Tool:
         return load.few if self.slow and load.few else load.requests
 
     def figures(self, load, out: Path, output: str) -> dict:
-        """What the tool reports of the run: `requests` (measured, complete), `errors`, and in ms {"p50", "p99"} of `ttft`,
+        """What the tool reports of the run: `requests` (measured, complete), `errors`, and in ms {"p50", "p99", perhaps "p999"} of `ttft`,
         `gap` (between chunks), `tpot` (mean gap of each request) and `e2e`, as far as it reports them. Raises Failed."""
         raise NotImplementedError
 

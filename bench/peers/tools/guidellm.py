@@ -42,5 +42,5 @@ def guidellm_figures(said: dict, from_intended: bool = False) -> dict:
     for name, (theirs, ms) in names.items():
         series = (metrics.get(theirs) or {}).get("successful") or {}
         if series.get("count"):
-            times[name] = {q: series["percentiles"][q] * ms for q in ("p50", "p99")}
+            times[name] = {q: series["percentiles"][q] * ms for q in ("p50", "p99", "p999")}
     return {"requests": totals["successful"], "errors": totals["errored"] + totals["incomplete"]} | times

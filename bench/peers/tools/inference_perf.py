@@ -45,5 +45,5 @@ def inference_perf_figures(said: dict) -> dict:
     for name, theirs in NAMES.items():
         series = done["latency"].get(theirs)
         if series and series["median"] is not None:
-            times[name] = {"p50": series["median"] * 1e3, "p99": series["p99"] * 1e3}
+            times[name] = {"p50": series["median"] * 1e3, "p99": series["p99"] * 1e3, "p999": series["p99.9"] * 1e3}
     return {"requests": done["count"], "errors": failed} | times

@@ -11,10 +11,10 @@ from tools.base import CACHE, Failed, NotOffered, Tool, only, read_json, sh
 from truth import quantile
 
 
-def two(values_ms: list[float]) -> dict:
+def percentiles(values_ms: list[float]) -> dict:
     """The figures that are compared, of values in any order."""
     ordered = sorted(values_ms)
-    return {"p50": quantile(ordered, 0.5), "p99": quantile(ordered, 0.99)} if ordered else {}
+    return {name: quantile(ordered, q) for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))} if ordered else {}
 
 
 class Built(Tool):
@@ -67,14 +67,15 @@ def kneepoint_figures(records: list[dict], from_intended: bool = False) -> dict:
         if not events:
             e2e.append((record["closed_ns"] - begin) / 1e6)
             continue
-        gaps = [value / 1e6 for value in events["gaps_ns"]]
+        gaps = [value / 1e6 for value in events.get("gaps_ns", ())]  # none in a whole answer
         first = (events["first_ns"] - begin) / 1e6
         ttft.append(first)
         gap += gaps
         e2e.append(first + sum(gaps))
         if gaps:
             tpot.append(sum(gaps) / len(gaps))
-    return {"requests": len(e2e), "errors": errors, "ttft": two(ttft), "gap": two(gap), "tpot": two(tpot), "e2e": two(e2e)}
+    return {"requests": len(e2e), "errors": errors, "ttft": percentiles(ttft), "gap": percentiles(gap),
+            "tpot": percentiles(tpot), "e2e": percentiles(e2e)}
 
 
 class Floor(Built):
@@ -94,7 +95,7 @@ class Floor(Built):
 
     def figures(self, load, out, output):
         said = json.loads(output.strip().splitlines()[-1])
-        return {"requests": said["requests"], "errors": 0, "said": said}
+        return {"requests": said["requests"], "errors": 0, "floor": said}
 
 
 BODY = '{"model":"reference","messages":[{"role":"user","content":"Say something."}],"max_tokens":%d%s}'
@@ -127,12 +128,12 @@ class Oha(Tool):
 
 def oha_figures(said: dict) -> dict:
     """From its JSON; its times are in seconds."""
-    percentiles, counts = said["latencyPercentiles"], said.get("statusCodeDistribution", {})
+    latency, counts = said["latencyPercentiles"], said.get("statusCodeDistribution", {})
     done = counts.get("200", 0)
     if not done:
         raise Failed(f"no answer: {said.get('errorDistribution')}")
     return {"requests": done, "errors": sum(said.get("errorDistribution", {}).values()),
-            "e2e": {"p50": percentiles["p50"] * 1e3, "p99": percentiles["p99"] * 1e3}}
+            "e2e": {name: latency[theirs] * 1e3 for name, theirs in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"))}}
 
 
 class Wrk(Tool):
