@@ -2,6 +2,7 @@
 
 mod failures;
 mod loops;
+mod rivals;
 mod scripted;
 mod tls;
 mod trial;

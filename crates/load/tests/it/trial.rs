@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use kneepoint_load::{Measured, Progress, RunError, RunOptions, StopSignal};
 use kneepoint_model::plan::{Level, Point, ResolveContext};
-use kneepoint_model::{Arrivals, Nanos, PointSchedule, Prompt, Record, RequestSource, Tokens};
+use kneepoint_model::{Arrivals, Nanos, Plan, PointSchedule, Prompt, Record, RequestSource, Tokens};
 
 /// Prompts that say whether they are the probe's, and constant rates.
 #[derive(Debug)]
-struct Numbered;
+pub(crate) struct Numbered;
 
 impl RequestSource for Numbered {
     fn prompt(&self, point: usize, _: &Point, index: u64) -> Prompt {
@@ -42,6 +42,13 @@ pub(crate) struct Trial {
     _directory: tempfile::TempDir,
 }
 
+/// The plan, which must be a good one.
+pub(crate) fn resolve(plan: &str) -> Plan {
+    let env = |name: &str| (name == "TEST_KEY").then(|| "sk-very-secret".to_owned());
+    let context = ResolveContext { base_dir: Path::new("."), env: &env };
+    kneepoint_model::plan::resolve("test", plan, &context).expect("a good plan")
+}
+
 /// Resolves the plan and runs it into a temporary folder.
 pub(crate) fn run(plan: &str) -> Result<Trial, RunError> {
     run_watched(plan, &Arc::new(StopSignal::default()), &mut |_| {})
@@ -52,10 +59,18 @@ pub(crate) fn run_watched(
     stop: &Arc<StopSignal>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Trial, RunError> {
-    let env = |name: &str| (name == "TEST_KEY").then(|| "sk-very-secret".to_owned());
-    let context = ResolveContext { base_dir: Path::new("."), env: &env };
-    let plan = kneepoint_model::plan::resolve("test", plan, &context).expect("a good plan");
     let source: Arc<dyn RequestSource> = Arc::new(Numbered);
+    run_from(plan, &source, stop, progress)
+}
+
+/// The same, with requests from elsewhere.
+pub(crate) fn run_from(
+    plan: &str,
+    source: &Arc<dyn RequestSource>,
+    stop: &Arc<StopSignal>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Trial, RunError> {
+    let plan = resolve(plan);
     let directory = tempfile::tempdir().expect("a temporary folder");
     let options = RunOptions {
         directory: directory.path().join("bundle"),
@@ -64,7 +79,7 @@ pub(crate) fn run_watched(
         git: None,
         workers: None,
     };
-    let measured = kneepoint_load::run(&plan, &source, options, stop, progress)?;
+    let measured = kneepoint_load::run(&plan, source, options, stop, progress)?;
     let bundle = kneepoint_store::Bundle::open(&measured.directory).expect("a bundle");
     let records = bundle.records().expect("opens").map(|record| record.expect("a record")).collect();
     Ok(Trial { measured, records, _directory: directory })
