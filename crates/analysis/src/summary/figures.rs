@@ -1,9 +1,12 @@
 //! The figures of one point.
 
+use std::collections::BTreeMap;
+
 use kneepoint_model::bundle::Loss;
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::summary::{
-    ClientSummary, Distribution, LoadSummary, PointSummary, QuantileCurves, Severity, TokenSummary,
+    AtEnd, ClientSummary, Distribution, Jitter, LoadSummary, NetworkSummary, Phases, PointSummary, QuantileCurves,
+    Severity, Steady, TokenSummary,
 };
 use kneepoint_model::{Nanos, Tokens};
 
@@ -60,6 +63,10 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
         load: load(point.level),
         window_s,
         window_start_s: from.ended.window_start.as_secs_f64(),
+        end: from.ended.end,
+        at_end: Some(AtEnd { policy: point.hold.at_end, drain_s: point.hold.drain.as_secs_f64() }),
+        search: None,
+        steady: Steady::default(),
         valid: reasons.iter().all(|reason| reason.severity != Severity::Invalid),
         open_loop,
         ttft_with_failures_ms,
@@ -80,8 +87,14 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
         e2e_sent_ms: spans.e2e_sent,
         response_ms: spans.response.distribution,
         output_speed_tok_s: spans.output_speed,
-        tcp_connect_ms: ns_distribution(from.samples.iter().map(|sample| sample.tcp)),
-        tls_handshake_ms: ns_distribution(from.samples.iter().map(|sample| sample.tls)),
+        jitter_ms: Jitter::default(),
+        phases: Phases {
+            tcp_connect_ms: ns_distribution(from.samples.iter().map(|sample| sample.tcp)),
+            tls_handshake_ms: ns_distribution(from.samples.iter().map(|sample| sample.tls)),
+            ..Phases::default()
+        },
+        network: NetworkSummary::default(),
+        stable: BTreeMap::new(),
         input_tokens,
         output_tokens,
         throughput,
@@ -125,7 +138,7 @@ impl Spans {
 
 fn finish_counts(from: &mut Accumulator) {
     let counts = &mut from.counts;
-    counts.unsent = from.ended.unsent;
+    (counts.unsent, counts.dropped, counts.held_back) = (from.ended.unsent, from.ended.dropped, from.ended.held_back);
     // A point whose end was not recorded has no count of its own: then the records are what is known.
     counts.scheduled = from.ended.scheduled.max(from.evidence.recorded.saturating_add(from.ended.unsent));
 }
@@ -173,6 +186,10 @@ fn client(facts: &RunFacts<'_>, from: &Accumulator) -> Client {
             schedule_lag_ms: lag.distribution,
             client_queue_ms: ns_distribution(measured().map(|arrival| arrival.queue)),
             kernel_to_user_ms: read_delay.distribution,
+            clock_mapping_error_ms: from.ended.clock_mapping_error.map(Nanos::as_millis_f64),
+            in_flight_max: None,
+            token_events_s: None,
+            calibrated: None,
         },
     }
 }

@@ -76,7 +76,11 @@ pub fn summarise(facts: &RunFacts<'_>, records: impl IntoIterator<Item = Record>
             status: facts.manifest.status,
             points_planned: plan.points().len(),
             lost: facts.loss,
+            skipped: facts.manifest.skipped.clone(),
+            limit: facts.manifest.limit,
+            calibration: facts.manifest.calibration,
         },
         points,
+        curves: Vec::new(),
     }
 }

@@ -151,8 +151,8 @@ fn connections_are_timed_where_they_are_new() {
     });
     let point = run.point();
     assert_eq!(point.requests.new_connections, 600);
-    close(point.tcp_connect_ms.p50, 2.0);
-    close(point.tls_handshake_ms.p50, 5.0);
+    close(point.phases.tcp_connect_ms.p50, 2.0);
+    close(point.phases.tls_handshake_ms.p50, 5.0);
 }
 
 /// All tokens of 20 answers in one second of the window, nothing else in it.

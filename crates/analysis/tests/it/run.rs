@@ -114,6 +114,7 @@ impl Run {
             git: None,
             clock: "read".into(),
             points: 2,
+            skipped: Vec::new(),
             limit: None,
             calibration: None,
             sha256: BTreeMap::new(),

@@ -173,7 +173,7 @@ fn completions_in_poisson_rate_not_streamed_on_new_connections() {
     for point in &summary.points {
         check(point, &flags);
         assert_eq!(point.requests.new_connections, point.requests.sent);
-        assert!(point.tcp_connect_ms.n > 0);
+        assert!(point.phases.tcp_connect_ms.n > 0);
     }
 }
 

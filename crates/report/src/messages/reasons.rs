@@ -36,6 +36,19 @@ catalogue! {
         NoTokenCount: "Nobody counted the output tokens: no tokenizer was at hand, and the server gave no count or fewer tokens than events.", "没有可用的输出 token 数：未用分词器统计，且服务端未给出计数，或给出的 token 数少于事件数。";
         Cut: "Requests were still open at the end of the drain.", "排空结束时仍有请求未完成。";
         Oddities: "Malformed or unknown events in the answers.", "应答中存在格式错误或未知的事件。";
+        NotSteady: "Latencies did not settle in the first half of the window: percentiles depend on how long the point was held. Give it a longer warm-up or a longer window.",
+            "延迟在测量窗口的前半段内未趋于稳定：百分位数取决于测试点持续的时长。请延长预热或测量窗口。";
+        OverSaturated: "The platform kept falling behind, and the point was ended early: holding it longer would only have made latencies longer.",
+            "平台持续积压，该测试点已提前结束：继续保持只会使延迟不断增大。";
+        LimitReached: "A limit of the plan ended the run inside this point.", "测试计划的某项限额在该测试点进行期间结束了测试。";
+        NotOpenLoop: "Arrivals waited for a place or were never sent: the load was not the open loop that the plan describes.",
+            "部分请求因等待名额而延后，或始终未能发出：实际负载并非计划中的开环负载。";
+        Dropped: "Requests were never sent: this machine ran out of descriptors, ports or memory, or `max_in_flight` held them back to the end.",
+            "部分请求始终未能发出：本机的文件描述符、端口或内存不足，或被 `max_in_flight` 一直扣留到结束。";
+        ClientCalibration: "What the client itself adds, as calibrated before the run, is not small beside the latencies measured.",
+            "按测试前的校准，客户端自身增加的延迟相对于测得的延迟不可忽略。";
+        CalibrationTooSmall: "This point's load was larger than the one the client was calibrated at: what the client adds here is not known.",
+            "该测试点的负载超过了客户端校准时的负载：客户端在此增加的延迟未知。";
     }
 }
 
@@ -64,6 +77,13 @@ pub(crate) fn reason_text(code: ReasonCode, language: Language) -> &'static str 
         ReasonCode::NoTokenCount => ReasonText::NoTokenCount,
         ReasonCode::Cut => ReasonText::Cut,
         ReasonCode::Oddities => ReasonText::Oddities,
+        ReasonCode::NotSteady => ReasonText::NotSteady,
+        ReasonCode::OverSaturated => ReasonText::OverSaturated,
+        ReasonCode::LimitReached => ReasonText::LimitReached,
+        ReasonCode::NotOpenLoop => ReasonText::NotOpenLoop,
+        ReasonCode::Dropped => ReasonText::Dropped,
+        ReasonCode::ClientCalibration => ReasonText::ClientCalibration,
+        ReasonCode::CalibrationTooSmall => ReasonText::CalibrationTooSmall,
     };
     text.text(language)
 }
@@ -88,6 +108,9 @@ catalogue! {
         OfTokens: "{n} of tokens", "占 token 的 {n}";
         Requests: "still open: {n}", "未完成 {n} 个";
         Events: "events: {n}", "事件 {n} 个";
+        OfRequests: "{n} of requests", "占请求的 {n}";
+        AddedP99: "added p99 {n}", "增加 p99 为 {n}";
+        Times: "{n} times the calibrated load", "为校准负载的 {n} 倍";
     }
 }
 
@@ -99,10 +122,10 @@ pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<Strin
         ReasonCode::TooFewSamples => Figure::Samples,
         ReasonCode::ClientLate => Figure::LagP99,
         ReasonCode::ClientBusy => Figure::CpuShare,
-        ReasonCode::ClientWaited => Figure::Waited,
+        ReasonCode::ClientWaited | ReasonCode::NotSteady => Figure::Waited,
         ReasonCode::ClientReadLate => Figure::ReadP99,
         ReasonCode::ErrorRate => Figure::Failures,
-        ReasonCode::Interrupted => Figure::Measured,
+        ReasonCode::Interrupted | ReasonCode::OverSaturated | ReasonCode::LimitReached => Figure::Measured,
         ReasonCode::RecordsLost => Figure::Lost,
         ReasonCode::RecordsInconsistent => Figure::TooMany,
         ReasonCode::BacklogGrowing => Figure::Growth,
@@ -115,6 +138,9 @@ pub(crate) fn reason_figure(reason: &Reason, language: Language) -> Option<Strin
         ReasonCode::CachedPrompts => Figure::OfTokens,
         ReasonCode::Cut => Figure::Requests,
         ReasonCode::Oddities => Figure::Events,
+        ReasonCode::NotOpenLoop | ReasonCode::Dropped => Figure::OfRequests,
+        ReasonCode::ClientCalibration => Figure::AddedP99,
+        ReasonCode::CalibrationTooSmall => Figure::Times,
     };
     Some(language.say(figure, &[("n", &reason_value(reason.code, observed))]))
 }
@@ -127,10 +153,12 @@ fn reason_value(code: ReasonCode, value: f64) -> String {
         | ReasonCode::RecordsInconsistent
         | ReasonCode::Cut
         | ReasonCode::Oddities => format::whole(value),
-        ReasonCode::ClientLate | ReasonCode::ClientReadLate => format::millis(value),
-        ReasonCode::Interrupted => format!("{} s", format::number(value)),
+        ReasonCode::ClientLate | ReasonCode::ClientReadLate | ReasonCode::ClientCalibration => format::millis(value),
+        ReasonCode::Interrupted | ReasonCode::OverSaturated | ReasonCode::LimitReached => {
+            format!("{} s", format::number(value))
+        }
         ReasonCode::RecordsLost => format::bytes(value),
-        ReasonCode::BacklogGrowing => format::number(value),
+        ReasonCode::BacklogGrowing | ReasonCode::CalibrationTooSmall => format::number(value),
         // The other deviations have no direction.
         ReasonCode::InputLength | ReasonCode::OutputLength => format::signed_percent(value),
         _ => format::percent(value),
@@ -142,8 +170,10 @@ pub(crate) fn reason_limit(reason: &Reason) -> Option<String> {
     let limit = reason.limit?;
     Some(match reason.code {
         ReasonCode::InputLength | ReasonCode::OutputLength => format::percent(limit),
-        ReasonCode::ClientLate | ReasonCode::ClientReadLate => format!("{} ms", format::limit(limit)),
-        ReasonCode::BacklogGrowing => format::limit(limit),
+        ReasonCode::ClientLate | ReasonCode::ClientReadLate | ReasonCode::ClientCalibration => {
+            format!("{} ms", format::limit(limit))
+        }
+        ReasonCode::BacklogGrowing | ReasonCode::CalibrationTooSmall => format::limit(limit),
         code => reason_value(code, limit),
     })
 }

@@ -133,6 +133,6 @@ pub(crate) const METRICS: [Metric; 12] = [
     (Label::E2eSentName, Label::UnitMs, |p| &p.e2e_sent_ms),
     (Label::ResponseName, Label::UnitMs, |p| &p.response_ms),
     (Label::SpeedName, Label::UnitTokS, |p| &p.output_speed_tok_s),
-    (Label::TcpName, Label::UnitMs, |p| &p.tcp_connect_ms),
-    (Label::TlsName, Label::UnitMs, |p| &p.tls_handshake_ms),
+    (Label::TcpName, Label::UnitMs, |p| &p.phases.tcp_connect_ms),
+    (Label::TlsName, Label::UnitMs, |p| &p.phases.tls_handshake_ms),
 ];

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use kneepoint_model::bundle::{
-    Environment, GitState, Host, LengthEvidence, Loss, Manifest, Observed, PlatformEnvironment, RunStatus,
+    Environment, GitState, Host, LengthEvidence, Loss, Manifest, Observed, PlatformEnvironment, PointEnd, RunStatus,
 };
-use kneepoint_model::plan::{Arrival, LengthControl};
+use kneepoint_model::plan::{Arrival, EndPolicy, LengthControl};
 use kneepoint_model::summary::{
-    ClientSummary, Distribution, FORMAT, Interval, LoadSummary, METRICS_VERSION, PointSummary, QuantileCurves, Ranked,
-    Reason, ReasonCode, RequestCounts, RunSummary, SeriesPoint, Severity, SloSummary, Summary, Throughput,
-    TokenSummary, WithFailures,
+    AtEnd, ClientSummary, Distribution, FORMAT, Interval, Jitter, LoadSummary, METRICS_VERSION, NetworkSummary, Phases,
+    PointSummary, QuantileCurves, Ranked, Reason, ReasonCode, RequestCounts, RttSource, RunSummary, SeriesPoint,
+    Severity, SloSummary, Stable, Steady, SteadyState, Summary, Throughput, TokenSummary, WithFailures,
 };
 use kneepoint_report::Run;
 
@@ -164,6 +164,55 @@ fn series(rate: f64, window_s: f64, load: f64, ttft_ms: f64) -> Vec<SeriesPoint>
         .collect()
 }
 
+fn jitter(ttft: &Distribution, tpot: &Distribution, e2e: &Distribution) -> Jitter {
+    let of = |d: &Distribution| Some(d.p95? - d.p50?);
+    Jitter { ttft: of(ttft), tpot: of(tpot), e2e: of(e2e) }
+}
+
+/// Most of a TTFT is the wait for the first byte.
+fn phases(shape: Shape, slow: f64, ok: u64) -> Phases {
+    let part = |share: f64| distribution(ok, shape.ttft_ms * slow * share, shape.spread);
+    Phases {
+        dns_ms: Some(1.3),
+        tcp_connect_ms: distribution(3, 0.4, 0.1),
+        tls_handshake_ms: Distribution::default(),
+        send_ms: distribution(ok, 0.01, 0.2),
+        wait_ms: part(0.95),
+        first_token_ms: part(0.05),
+        stream_ms: distribution(ok, 1400.0, shape.spread / 2.0),
+        close_ms: distribution(ok, 0.2, 0.2),
+        warm_ms: part(1.0),
+        cold_ms: distribution(3, shape.ttft_ms * slow + 0.4, shape.spread),
+    }
+}
+
+fn network(shape: Shape, e2e: &Distribution) -> NetworkSummary {
+    let rtt = 0.4;
+    let without = |rtt: f64| e2e.p50.map(|median| distribution(e2e.n, median - rtt, shape.spread / 2.0));
+    NetworkSummary {
+        rtt_ms: distribution(3, rtt, 0.1),
+        probe_rtt_ms: Distribution::default(),
+        used_rtt_ms: Some(rtt),
+        used_rtt_source: Some(RttSource::Handshakes),
+        platform_e2e_half_rtt_ms: without(rtt / 2.0),
+        platform_e2e_full_rtt_ms: without(rtt),
+        negative: 0,
+    }
+}
+
+fn stable(slo: &SloSummary, kept: bool, req_s: f64) -> Stable {
+    let stable = slo.met == Some(true) && kept;
+    Stable {
+        share: slo.share,
+        attainment: slo.attainment,
+        ci95: slo.ci95,
+        stable: Some(stable),
+        beyond_chance: stable && slo.ci95.is_some_and(|ci| ci.0 >= Some(slo.share)),
+        req_s: stable.then_some(req_s),
+        output_tok_s: stable.then_some(req_s * 128.0),
+    }
+}
+
 /// One point of a platform at a rate.
 pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
     let window_s = 60.0;
@@ -207,6 +256,10 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         load: LoadSummary { rate_rps: Some(rate), arrival: Some(Arrival::Constant), concurrency: None },
         window_s,
         window_start_s: 8.0,
+        end: PointEnd::Planned,
+        at_end: Some(AtEnd { policy: EndPolicy::Drain, drain_s: 30.0 }),
+        search: None,
+        steady: Steady { state: SteadyState::Steady, cut_s: 0.0, cut_requests: 0, settling_share: Some(0.0) },
         valid: !reasons.iter().any(|r| r.severity == Severity::Invalid),
         reasons,
         open_loop: Some(true),
@@ -218,8 +271,9 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         e2e_sent_ms: e2e.clone(),
         response_ms: e2e.clone(),
         output_speed_tok_s: distribution(ok, 90.0 / (1.0 + load), 0.1),
-        tcp_connect_ms: distribution(3, 0.4, 0.1),
-        tls_handshake_ms: Distribution::default(),
+        jitter_ms: jitter(&ttft, &tpot, &e2e),
+        phases: phases(shape, slow, ok),
+        network: network(shape, &e2e),
         ttft_with_failures_ms: with_failures(&ttft, failed),
         e2e_with_failures_ms: with_failures(&e2e, failed),
         ttft_ms: ttft,
@@ -233,12 +287,14 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
             sent_req_s: Some(rate),
             output_tok_s: Some(reached * 128.0),
             total_tok_s: Some(reached * 640.0),
+            max_req_s: Some(reached * 1.2),
             max_output_tok_s: Some(reached * 150.0),
             stability: Some(0.08),
             in_flight_mean: Some(reached * 1.6),
             sent_bytes_s: Some(reached * 2400.0),
             received_bytes_s: Some(reached * 31_000.0),
         },
+        stable: BTreeMap::from([("realtime".into(), stable(&slo(good, n, window_s), failed == 0, reached))]),
         slo: BTreeMap::from([("realtime".into(), slo(good, n, window_s))]),
         client: ClientSummary {
             clock: "kernel".into(),
@@ -248,6 +304,10 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
             schedule_lag_ms: distribution(n, 0.06, 0.5),
             client_queue_ms: distribution(n, 0.09, 0.5),
             kernel_to_user_ms: distribution(n, 0.03, 0.5),
+            clock_mapping_error_ms: Some(0.002),
+            in_flight_max: Some((reached * 2.0) as u64),
+            token_events_s: Some(reached * 128.0),
+            calibrated: Some(true),
         },
         streamed_share: Some(1.0),
         quantiles: QuantileCurves {
@@ -291,8 +351,12 @@ pub(crate) fn sample(name: &str, shapes: &[Shape], rates: &[f64]) -> Sample {
                 status: RunStatus::Complete,
                 points_planned: points.len(),
                 lost: None,
+                skipped: Vec::new(),
+                limit: None,
+                calibration: None,
             },
             points,
+            curves: Vec::new(),
         },
         manifest: manifest(name),
         environment: Environment { platforms },
@@ -342,6 +406,7 @@ fn manifest(name: &str) -> Manifest {
         git: Some(GitState { commit: "0123456789abcdef".into(), dirty_diff_sha256: Some("fe".repeat(32)) }),
         clock: "kernel".into(),
         points: 18,
+        skipped: Vec::new(),
         limit: None,
         calibration: None,
         sha256: BTreeMap::new(),

@@ -3,10 +3,23 @@
 //! The unit ends every quantity's name; what is undefined is `null`, never 0. The definitions behind the names are
 //! in `docs/metrics.md` and versioned by [`Summary::metrics`].
 
+mod curve;
+mod detail;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::bundle::{Calibration, LimitReached, Loss, PointEnd, RunStatus};
+pub use curve::{
+    Curve, CurveLevel, FitDoubt, Knee, KneeAt, LoadAxis, MaxThroughput, NoKnee, Plateau, Scalability, ScalingStep,
+    SearchResult, SearchResultStep, StableLevel,
+};
+pub use detail::{AtEnd, Jitter, NetworkSummary, Phases, PointSearch, RttSource, Stable, Steady, SteadyState};
+
+/// Name of the rule by which throughput is stable in a plan without an SLO: 99% of requests within 2 s end to end.
+pub const STABLE_BY_DEFAULT: &str = "e2e_2s";
 
 /// Value of [`Summary::format`].
 pub const FORMAT: &str = "kneepoint.summary/1";
@@ -29,8 +42,11 @@ pub struct Summary {
     pub simulated: bool,
     /// The run.
     pub run: RunSummary,
-    /// One entry a measured point, in the order of the plan.
+    /// One entry a measured point, in the order of the plan; those of searches follow in the order measured.
     pub points: Vec<PointSummary>,
+    /// What points show together: one entry for each load of the plan on each platform with each workload.
+    #[serde(default)]
+    pub curves: Vec<Curve>,
 }
 
 /// The run as a whole.
@@ -43,12 +59,22 @@ pub struct RunSummary {
     /// The seed.
     pub seed: u64,
     /// How the run ended.
-    pub status: crate::bundle::RunStatus,
-    /// Points in the plan; more than `points` has entries if the run did not get to all of them.
+    pub status: RunStatus,
+    /// Points in the plan; more than `points` has entries if the run did not get to all of them. Steps of searches are not
+    /// counted.
     pub points_planned: usize,
     /// What the journal lost, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost: Option<crate::bundle::Loss>,
+    pub lost: Option<Loss>,
+    /// Points of the plan that were left out because their sweep had reached its plateau.
+    #[serde(default)]
+    pub skipped: Vec<u32>,
+    /// The limit of the plan that ended the run, if one did.
+    #[serde(default)]
+    pub limit: Option<LimitReached>,
+    /// What the client itself adds at the plan's largest load, measured before the run.
+    #[serde(default)]
+    pub calibration: Option<Calibration>,
 }
 
 /// One measured point.
@@ -68,12 +94,24 @@ pub struct PointSummary {
     pub window_s: f64,
     /// Start of the measured window, seconds since the start of the run.
     pub window_start_s: f64,
+    /// Why the window ended.
+    #[serde(default)]
+    pub end: PointEnd,
+    /// What became of the requests that were open then.
+    #[serde(default)]
+    pub at_end: Option<AtEnd>,
+    /// What this point is a step of; `null` for a point of the plan.
+    #[serde(default)]
+    pub search: Option<PointSearch>,
     /// `true` if the figures of this point can be relied on.
     pub valid: bool,
     /// Why not, or what to bear in mind.
     pub reasons: Vec<Reason>,
     /// `true` if arrivals never waited for answers; `null` in a closed loop, where they do by design.
     pub open_loop: Option<bool>,
+    /// Whether latencies are steady, and what was cut for that.
+    #[serde(default)]
+    pub steady: Steady,
     /// Requests by outcome.
     pub requests: RequestCounts,
     /// TTFT from the intended instant, ms.
@@ -96,10 +134,15 @@ pub struct PointSummary {
     pub response_ms: Distribution,
     /// Output speed of one stream, tokens/s (1 ÷ TPOT).
     pub output_speed_tok_s: Distribution,
-    /// New connections: TCP connect, ms.
-    pub tcp_connect_ms: Distribution,
-    /// New connections: TLS handshake, ms.
-    pub tls_handshake_ms: Distribution,
+    /// P95 − P50.
+    #[serde(default)]
+    pub jitter_ms: Jitter,
+    /// What a request's time went into.
+    #[serde(default)]
+    pub phases: Phases,
+    /// What of it is the network's.
+    #[serde(default)]
+    pub network: NetworkSummary,
     /// TTFT where a failed request counts as infinitely late: what an SLO is judged by.
     pub ttft_with_failures_ms: WithFailures,
     /// End-to-end latency where a failed request counts as infinitely late.
@@ -110,6 +153,9 @@ pub struct PointSummary {
     pub output_tokens: TokenSummary,
     /// Throughput.
     pub throughput: Throughput,
+    /// Stable throughput by rule: each SLO of the plan, or [`STABLE_BY_DEFAULT`] in a plan without one.
+    #[serde(default)]
+    pub stable: BTreeMap<String, Stable>,
     /// Per SLO of the plan.
     pub slo: BTreeMap<String, SloSummary>,
     /// The client as an instrument.
@@ -210,6 +256,22 @@ pub enum ReasonCode {
     Cut,
     /// Malformed or unknown events in the answers. Observed: events.
     Oddities,
+    /// Latencies never settled in the first half of the window: percentiles depend on how long the point was held.
+    /// Observed: share of the window before they did.
+    NotSteady,
+    /// The point was ended early because the platform kept falling behind. Observed: measured seconds.
+    OverSaturated,
+    /// A limit on the whole run ended this point. Observed: measured seconds.
+    LimitReached,
+    /// Arrivals waited for a place or were never sent. Observed: share of the scheduled requests.
+    NotOpenLoop,
+    /// Arrivals were never sent, on this side's account. Observed: share of the scheduled requests.
+    Dropped,
+    /// What the client itself adds, as calibrated before the run, is not small beside what it measured. Observed: added at
+    /// the 99th percentile, ms.
+    ClientCalibration,
+    /// This point's load was larger than the calibrated one. Observed: how many times as large.
+    CalibrationTooSmall,
 }
 
 /// Requests intended in the measured window, by outcome.
@@ -236,6 +298,12 @@ pub struct RequestCounts {
     pub late: u64,
     /// Scheduled but not dispatched before the run was stopped.
     pub unsent: u64,
+    /// Never sent, because this machine could not or the plan's `max_in_flight` held them back to the end.
+    #[serde(default)]
+    pub dropped: u64,
+    /// Sent later than scheduled, because the plan's `max_in_flight` held them back.
+    #[serde(default)]
+    pub held_back: u64,
     /// Requests of the warm-up, all outcomes; in no other count, distribution or SLO.
     pub warm_up: u64,
     /// Sent on a new connection.
@@ -341,7 +409,10 @@ pub struct Throughput {
     pub output_tok_s: Option<f64>,
     /// Input and output tokens of the same, per second.
     pub total_tok_s: Option<f64>,
-    /// Most output tokens in any one-second window.
+    /// Most requests completed in any one second of the window.
+    #[serde(default)]
+    pub max_req_s: Option<f64>,
+    /// Most output tokens in any one second of the window.
     pub max_output_tok_s: Option<f64>,
     /// Standard deviation ÷ mean of output tokens per second over the seconds of the window.
     pub stability: Option<f64>,
@@ -400,6 +471,18 @@ pub struct ClientSummary {
     /// Longest wait of each answer between its arrival in the kernel and its reading by the client, ms, where the kernel
     /// tells. It is in no latency: those end at the arrival.
     pub kernel_to_user_ms: Distribution,
+    /// Largest error of the mapping from the kernel's clock to the run's, ms; `null` where the kernel gave no stamps.
+    #[serde(default)]
+    pub clock_mapping_error_ms: Option<f64>,
+    /// Most requests in flight at the end of any second of the window.
+    #[serde(default)]
+    pub in_flight_max: Option<u64>,
+    /// Token-bearing events that arrived in the window, per second.
+    #[serde(default)]
+    pub token_events_s: Option<f64>,
+    /// `true` if the calibration before the run was at this load or a larger one; `null` without a calibration.
+    #[serde(default)]
+    pub calibrated: Option<bool>,
 }
 
 /// Quantile functions for charts.
