@@ -1,40 +1,27 @@
 //! The flags that describe a plan without a file: the same plan as the YAML, resolved by the same step.
 
+mod words;
+
 use std::collections::BTreeMap;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kneepoint_model::Plan;
 use kneepoint_model::plan::file::{
-    ConcurrencyFile, HoldFile, LoadFile, ModelFile, PlatformFile, RateFile, ShareText, SloFile, Sweep, VERSION,
-    WorkloadFile,
+    ConcurrencyFile, HoldFile, LoadFile, ModelFile, PlatformFile, RateFile, ShareText, SloFile, Sweep, TimeLimitsFile,
+    VERSION, WorkloadFile,
 };
 use kneepoint_model::plan::{
-    Arrival, ConnectionPolicy, Dialect, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
+    Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
 };
-use kneepoint_model::yaml::{Path, Problem, Problems, Step};
+use kneepoint_model::yaml::{Path, Problem, Problems};
+
+use words::{in_words_of_flags, label};
 
 /// What problems call a plan made of flags.
 const SOURCE: &str = "the command line";
 /// Tokens of a request where the flags do not say.
 const DEFAULT_INPUT: u64 = 512;
 const DEFAULT_OUTPUT: u64 = 256;
-
-/// What resolution says about loads, workloads and platforms, and what it means on a command line.
-const WORDS: [(&str, &str); 10] = [
-    (
-        "make a second entry of `load` to measure it again",
-        "a plan file can hold it in two sweeps; --save-plan writes one",
-    ),
-    (" of workload `fixed`", ""),
-    ("`for`", "--for"),
-    ("`min_samples`", "--min-samples"),
-    ("`at_most`", "--at-most"),
-    ("`warm_up`", "--warm-up"),
-    ("`drain`", "--drain"),
-    ("`request_timeout`", "--request-timeout"),
-    ("`input`", "--input"),
-    ("`output`", "--output"),
-];
 
 const CONNECTIONS: [(&str, ConnectionPolicy); 2] =
     [("keep-alive", ConnectionPolicy::KeepAlive), ("per-request", ConnectionPolicy::PerRequest)];
@@ -95,7 +82,23 @@ pub(crate) struct PlanFlags {
     /// How long to wait after the window for open requests [default: as --request-timeout]
     #[arg(long, value_name = "DURATION")]
     drain: Option<String>,
-    /// Longest a request may take [default: 2m]
+    /// Whether requests still open at the window's end are waited for or cut [default: drain]
+    #[arg(long, value_name = "POLICY", value_parser = word(EndPolicy::ALL.map(|p| (p.name(), p))))]
+    at_end: Option<EndPolicy>,
+    /// Open loop: most requests in flight at a time; what arrives beyond it is late or dropped, and told [default: no
+    /// limit]
+    #[arg(long, value_name = "N")]
+    max_in_flight: Option<u64>,
+    /// Longest a connection may take to be made ready [default: 10s]
+    #[arg(long, value_name = "DURATION")]
+    connect_timeout: Option<String>,
+    /// Longest from a request's sending to its first token [default: as --request-timeout]
+    #[arg(long, value_name = "DURATION")]
+    first_token_timeout: Option<String>,
+    /// Longest from one piece of a streamed answer to the next [default: as --request-timeout]
+    #[arg(long, value_name = "DURATION")]
+    chunk_timeout: Option<String>,
+    /// Longest a request may take, from its sending to its end [default: 2m]
     #[arg(long, value_name = "DURATION")]
     request_timeout: Option<String>,
     /// Whether connections are kept between requests [default: keep-alive]
@@ -198,9 +201,19 @@ impl PlanFlags {
             connection: self.connection,
             ca: self.ca.clone(),
             length_control: self.length_control,
-            request_timeout: self.request_timeout.clone(),
+            time_limits: self.time_limits(),
             ..PlatformFile::default()
         }
+    }
+
+    fn time_limits(&self) -> Option<TimeLimitsFile> {
+        let limits = TimeLimitsFile {
+            connect: self.connect_timeout.clone(),
+            first_token: self.first_token_timeout.clone(),
+            between_chunks: self.chunk_timeout.clone(),
+            total: self.request_timeout.clone(),
+        };
+        (limits != TimeLimitsFile::default()).then_some(limits)
     }
 
     fn load(&self, problems: &mut Vec<Problem>) -> Vec<LoadFile> {
@@ -210,16 +223,16 @@ impl PlanFlags {
             min_samples: self.min_samples,
             warm_up: self.warm_up.clone(),
             drain: self.drain.clone(),
+            at_end: self.at_end,
             at_most: self.at_most.clone(),
         };
         let mut loads = Vec::new();
         if let Some(text) = &self.rate {
             let sweep = sweep(text, &root.index(loads.len()).key("rate").key("sweep"), problems);
-            let rate = RateFile { sweep, arrival: self.arrival, hold: hold.clone() };
+            let rate = RateFile { sweep, arrival: self.arrival, max_in_flight: self.max_in_flight, hold: hold.clone() };
             loads.push(LoadFile { rate: Some(rate), concurrency: None });
-        } else if self.arrival.is_some() {
-            let problem = Problem::new(root.key("arrival"), "an arrival without rates means nothing");
-            problems.push(problem.hint("give --rate as well: a closed loop sends when an answer came"));
+        } else {
+            self.rates_only(&root, problems);
         }
         if let Some(text) = &self.concurrency {
             let sweep = sweep(text, &root.index(loads.len()).key("concurrency").key("sweep"), problems);
@@ -230,6 +243,18 @@ impl PlanFlags {
             problems.push(problem.expected("--rate (such as 1,2,4 or 1..8), --concurrency (such as 1,4,16), or both"));
         }
         loads
+    }
+
+    /// Flags that mean something for rates alone, given without any.
+    fn rates_only(&self, load: &Path, problems: &mut Vec<Problem>) {
+        if self.arrival.is_some() {
+            let problem = Problem::new(load.key("arrival"), "an arrival without rates means nothing");
+            problems.push(problem.hint("give --rate as well: a closed loop sends when an answer came"));
+        }
+        if self.max_in_flight.is_some() {
+            let problem = Problem::new(load.key("max_in_flight"), "a limit on requests in flight without rates");
+            problems.push(problem.hint("give --rate as well: a closed loop's --concurrency is its limit"));
+        }
     }
 
     fn slos(&self, problems: &mut Vec<Problem>) -> Option<Named<SloFile>> {
@@ -317,200 +342,5 @@ fn platform_name(url: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "platform".to_owned() }
 }
 
-/// The flag that sets what stands at a path of the plan.
-fn label(path: &Path) -> Option<String> {
-    let key = |at: usize| match path.steps().get(at) {
-        Some(Step::Key(key)) => Some(key.as_str()),
-        _ => None,
-    };
-    let flag = match (key(0)?, path.steps().len()) {
-        ("slo", _) => "--slo",
-        ("name", _) => "--name",
-        ("seed", _) => "--seed",
-        ("model", _) if key(1) == Some("tokenizer") => "--tokenizer",
-        ("model", _) => "--model",
-        ("workloads", _) if key(2) == Some("input") => "--input",
-        ("workloads", _) if key(2) == Some("output") => "--output",
-        ("platforms", _) => match key(2) {
-            Some("key") => "--key-env",
-            Some("dialect") => "--dialect",
-            Some("connection") => "--connection",
-            Some("ca") => "--ca",
-            Some("length_control") => "--length-control",
-            Some("request_timeout") => "--request-timeout",
-            _ => "--url",
-        },
-        ("load", 1) => "--rate or --concurrency",
-        ("load", _) => match path.last_key() {
-            Some("for") => "--for",
-            Some("min_samples") => "--min-samples",
-            Some("at_most") => "--at-most",
-            Some("warm_up") => "--warm-up",
-            Some("drain") => "--drain",
-            Some("arrival") => "--arrival",
-            _ if key(2) == Some("concurrency") => "--concurrency",
-            _ => "--rate",
-        },
-        _ => return None,
-    };
-    Some(flag.to_owned())
-}
-
-/// A problem that resolution found, with the plan's keys in its texts replaced by the flags that set them.
-fn in_words_of_flags(mut problem: Problem) -> Problem {
-    let has = |name: &str| problem.path.steps().iter().any(|step| matches!(step, Step::Key(key) if key == name));
-    // Limits and names are the user's own words.
-    if has("slo") || has("name") {
-        return problem;
-    }
-    let levels = if has("concurrency") { "--concurrency" } else { "--rate" };
-    let reword = |text: &str| {
-        let mut text = text.replace("`sweep`", levels);
-        for (key, flag) in WORDS {
-            text = text.replace(key, flag);
-        }
-        text
-    };
-    problem.message = reword(&problem.message);
-    problem.expected = reword(&problem.expected);
-    problem.hint = problem.hint.as_deref().map(reword);
-    problem
-}
-
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-    use kneepoint_model::plan::Level;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Call {
-        #[command(flatten)]
-        flags: PlanFlags,
-    }
-
-    fn flags(line: &str) -> PlanFlags {
-        let words = std::iter::once("kneepoint").chain(line.split_whitespace());
-        Call::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).flags
-    }
-
-    fn env(name: &str) -> Option<String> {
-        (name == "KEY").then(|| "sk-1".to_owned())
-    }
-
-    fn resolve(line: &str) -> Result<Plan, String> {
-        let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
-        flags(line).resolve(&context).map_err(|problems| problems.to_string())
-    }
-
-    #[test]
-    fn no_flag_is_no_plan() {
-        assert!(flags("").is_empty_but_for_seed());
-        assert!(flags("--seed 2").is_empty_but_for_seed());
-        assert!(!flags("--no-stream").is_empty_but_for_seed());
-        assert!(flags("--seed 3").is_empty_but_for_seed());
-        assert_eq!(flags("--seed 3").seed(), Some(3));
-    }
-
-    #[test]
-    fn flags_make_the_plan_that_yaml_makes() {
-        let plan = resolve(
-            "--url http://127.0.0.1:8000/v1 --model org/m --dialect openai-completions --key-env KEY --rate 0.5,1 \
-             --arrival poisson --concurrency 1..3 --input 100 --output 50 --no-stream --for 10s --min-samples 5 \
-             --warm-up 1s --drain 2s --request-timeout 30s --connection per-request --length-control natural \
-             --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
-        )
-        .unwrap_or_else(|problems| panic!("{problems}"));
-        let yaml = r#"
-kneepoint: 1
-name: n
-seed: 7
-model: {id: org/m, tokenizer: t.json}
-platforms:
-  127.0.0.1-8000:
-    {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, ca: ca.pem,
-     length_control: natural, request_timeout: 30s}
-workloads:
-  fixed: {input: 100, output: 50, stream: false}
-load:
-  - rate: {sweep: [0.5, 1], arrival: poisson, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
-  - concurrency: {sweep: [1, 2, 3], for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
-slo:
-  slo: {e2e: 1s, share: 95%}
-  slow: {e2e: 9s}
-"#;
-        let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
-        let same = kneepoint_model::plan::resolve("y", yaml, &context).unwrap_or_else(|problems| panic!("{problems}"));
-        assert_eq!(plan, same);
-    }
-
-    #[test]
-    fn ranges_double_as_in_yaml() {
-        let plan =
-            resolve("--url http://h --model m --concurrency 1..32").unwrap_or_else(|problems| panic!("{problems}"));
-        assert_eq!(plan.loads[0].levels, [1, 2, 4, 8, 16, 32].map(Level::Concurrency));
-        assert_eq!((plan.workloads[0].input.0, plan.workloads[0].output.0), (DEFAULT_INPUT, DEFAULT_OUTPUT));
-    }
-
-    #[test]
-    fn every_problem_names_its_flag() {
-        let problems = resolve(
-            "--url ftp://h --model m --key-env NOT_SET --rate 1,x --concurrency 0 --for 10 --slo ttft:1s --slo share=2 \
-             --output 0",
-        )
-        .expect_err("nearly everything is wrong");
-        let headlines: Vec<&str> =
-            problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
-        assert_eq!(
-            headlines,
-            [
-                "--rate: `x` is no level",
-                "--slo: `ttft:1s` has no `=`",
-                "--url: the URL is neither `http://` nor `https://`",
-                "--key-env: the environment variable NOT_SET is not set",
-                "--output: --output is out of range",
-                "--for: --for does not fit",
-                "--concurrency: a level of --concurrency is out of range",
-            ],
-            "{problems}"
-        );
-        assert!(problems.ends_with("7 problems in the command line"), "{problems}");
-    }
-
-    #[test]
-    fn what_is_missing_is_asked_for_by_flag() {
-        let problems = resolve("--no-stream").expect_err("nothing to measure");
-        let headlines: Vec<&str> =
-            problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
-        assert_eq!(
-            headlines,
-            [
-                "--url: the address of the platform is missing",
-                "--model: the model's name is missing",
-                "--rate or --concurrency: no load is given",
-            ],
-            "{problems}"
-        );
-    }
-
-    #[test]
-    fn hints_speak_of_flags_and_not_of_keys_of_a_plan() {
-        let problems = resolve("--url http://h --model m --rate 1,2,2 --for 10s --min-samples 100 --at-most 20s")
-            .expect_err("too few at the lowest rate, and a level twice");
-        assert!(problems.contains("hint: ask for fewer samples, or set a longer --at-most"), "{problems}");
-        assert!(problems.contains("--rate has the level 2 twice"), "{problems}");
-        assert!(problems.contains("--save-plan writes one"), "{problems}");
-        let shorter = resolve("--url http://h --model m --concurrency 1 --for 10s --at-most 5s").expect_err("shorter");
-        assert!(shorter.contains("--at-most is shorter than --for, which is 10s"), "{shorter}");
-        for key in ["`sweep`", "`at_most`", "`for`", "`load`"] {
-            assert!(!problems.contains(key) && !shorter.contains(key), "{key}: {problems}\n{shorter}");
-        }
-    }
-
-    #[test]
-    fn a_password_in_the_url_is_not_repeated() {
-        let problems = resolve("--url http://me:hunter2@host --model m --rate 1").expect_err("credentials");
-        assert!(problems.contains("--url") && !problems.contains("hunter2"), "{problems}");
-    }
-}
+mod tests;

@@ -84,7 +84,7 @@ pub(crate) fn probe_failed(error: &ProbeError) -> Failed {
             Failed::unreachable(whole).hint("is the server up, and are host and port of the URL right?")
         }
         ProbeError::Unanswered { .. } => Failed::unreachable(whole).hint(
-            "the server accepts connections; if it is only slow, raise --request-timeout (`request_timeout` in a plan)",
+            "the server accepts connections; if it is only slow, raise --request-timeout (`time_limits: {total: …}` in a plan)",
         ),
         ProbeError::Refused { failure, .. } => match failure.kind {
             FailureKind::Http { status: 401 | 403, .. } => Failed::usage(whole)

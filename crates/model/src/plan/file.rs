@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::named::Named;
-use super::{Arrival, ConnectionPolicy, Dialect, LengthControl};
+use super::{Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl};
 
 /// The plan version that this build reads.
 pub const VERSION: u32 = 1;
@@ -94,13 +94,40 @@ pub struct PlatformFile {
     /// How the output length is held to the target. Default: auto, which asks the platform before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_control: Option<LengthControl>,
-    /// Longest a request may take, from its sending to its end. Default: 2m.
+    /// How long a request may take, phase by phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limits: Option<TimeLimitsFile>,
+    /// The older name of `total` in `time_limits`. Give one of the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2m"]))]
     pub request_timeout: Option<String>,
     /// What you say about it, for the record only: engine, version, gpu, gpus, batching, region, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declares: Option<Named<String>>,
+}
+
+/// The time limits of a request, each counted apart. A request that passes one is given up and is a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "TimeLimits")]
+pub struct TimeLimitsFile {
+    /// Longest a connection may take to be made ready: address, TCP and TLS together. Default: 10s, or `total` where
+    /// that is shorter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["10s"]))]
+    pub connect: Option<String>,
+    /// Longest from the request's sending to the first token. Default: no limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["30s"]))]
+    pub first_token: Option<String>,
+    /// Longest from one piece of a streamed answer to the next. Default: no limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["5s"]))]
+    pub between_chunks: Option<String>,
+    /// Longest from the request's sending to its end. Default: 2m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2m"]))]
+    pub total: Option<String>,
 }
 
 /// A header's value; kept apart so that the schema can say that it must not be shown.
@@ -156,6 +183,10 @@ pub struct RateFile {
     /// How the requests are spaced. Default: constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
+    /// Most requests in flight at a time; what arrives beyond it is late or dropped, and the level is then told not to
+    /// be open loop. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<u64>,
     /// How long each level is held.
     #[serde(flatten)]
     pub hold: HoldFile,
@@ -191,10 +222,13 @@ pub struct HoldFile {
     #[schemars(extend("examples" = ["5s"]))]
     pub warm_up: Option<String>,
     /// How long to wait after the window for requests still open; what is open then is cut. Default: the longest
-    /// `request_timeout` of the platforms, so that none is cut.
+    /// `total` time limit of the platforms, so that none is cut. Not where `at_end` is `cancel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["30s"]))]
     pub drain: Option<String>,
+    /// What becomes of the requests that are open when the window ends. Default: drain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_end: Option<EndPolicy>,
     /// The window never lasts longer than this. Default: 10 times `for`, or longer where the lowest rate of the sweep
     /// needs longer for `min_samples`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

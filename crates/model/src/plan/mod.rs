@@ -206,6 +206,11 @@ pub struct Search {
     pub confirm: u32,
 }
 
+impl Search {
+    /// A search takes at most so many steps; doubling, bisection and confirmation take a third of it at the very most.
+    pub const MOST_STEPS: usize = 64;
+}
+
 /// One load level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
@@ -284,6 +289,12 @@ pub struct Point {
 }
 
 impl Plan {
+    /// How many points the run can have at most: those of [`Plan::points`] and every step of every search.
+    pub fn most_points(&self) -> usize {
+        let searches = self.loads.iter().filter(|load| load.search.is_some()).count();
+        self.points().len() + self.platforms.len() * self.workloads.len() * searches * Search::MOST_STEPS
+    }
+
     /// The points in the order in which they are measured: platform by platform, workload by workload, load by load,
     /// level by level. A point's index in this list names it everywhere else. A search has no points here: which levels
     /// it measures is known only when they are measured.

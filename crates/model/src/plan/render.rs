@@ -2,10 +2,10 @@
 
 use super::file::{
     ConcurrencyFile, HeaderFile, HoldFile, LoadFile, ModelFile, PlanFile, PlatformFile, RateFile, ShareText, SloFile,
-    Sweep, VERSION, WorkloadFile,
+    Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use super::quantity::share_text;
-use super::{HeaderText, Hold, Level, Load, Plan, Platform, SecretRef, Slo};
+use super::{EndPolicy, HeaderText, Hold, Level, Load, Plan, Platform, SecretRef, Slo, TimeLimits};
 use crate::units::Nanos;
 use crate::yaml;
 
@@ -61,8 +61,19 @@ fn platform(platform: &Platform) -> PlatformFile {
         connection: Some(platform.connection),
         ca: platform.ca.as_ref().map(|path| path.to_string_lossy().into_owned()),
         length_control: Some(platform.length_control),
-        request_timeout: Some(platform.time_limits.total.to_string()),
+        time_limits: Some(time_limits(&platform.time_limits)),
+        request_timeout: None,
         declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
+    }
+}
+
+fn time_limits(limits: &TimeLimits) -> TimeLimitsFile {
+    let text = |limit: Nanos| limit.to_string();
+    TimeLimitsFile {
+        connect: Some(text(limits.connect)),
+        first_token: limits.first_token.map(text),
+        between_chunks: limits.between_chunks.map(text),
+        total: Some(text(limits.total)),
     }
 }
 
@@ -88,7 +99,12 @@ fn load(load: &Load) -> Vec<LoadFile> {
         let hold = hold(&load.hold);
         match levels.first().and_then(kind) {
             Some(arrival) => LoadFile {
-                rate: Some(RateFile { sweep: Sweep::List(rates.collect()), arrival: Some(arrival), hold }),
+                rate: Some(RateFile {
+                    sweep: Sweep::List(rates.collect()),
+                    arrival: Some(arrival),
+                    max_in_flight: load.max_in_flight.map(u64::from),
+                    hold,
+                }),
                 concurrency: None,
             },
             None => LoadFile {
@@ -105,7 +121,8 @@ fn hold(hold: &Hold) -> HoldFile {
         at_least: Some(hold.at_least.to_string()),
         min_samples: Some(hold.min_samples),
         warm_up: Some(hold.warm_up.to_string()),
-        drain: Some(hold.drain.to_string()),
+        drain: (hold.at_end == EndPolicy::Drain).then(|| hold.drain.to_string()),
+        at_end: Some(hold.at_end),
         at_most: Some(hold.at_most.to_string()),
     }
 }

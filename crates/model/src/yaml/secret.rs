@@ -27,9 +27,15 @@ const TELLING: [&str; 14] = [
     "keys",
 ];
 
+/// Names that end in such a word and are known to hold none: the time to a first token.
+const HARMLESS: [&str; 1] = ["first_token"];
+
 /// `true` if a value of this name may be a secret: `key`, `api_key`, `X-Auth-Token`, but not `token_budget`.
 pub(super) fn name_may_hold_one(name: &str) -> bool {
     let name = name.to_lowercase();
+    if HARMLESS.contains(&name.as_str()) {
+        return false;
+    }
     let last = name.rsplit(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
     TELLING.contains(&last)
 }

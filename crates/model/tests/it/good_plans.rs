@@ -78,15 +78,15 @@ platforms:
     connection: per-request
     ca: /etc/ca.pem
     length_control: min-tokens
-    request_timeout: 1m30s
+    time_limits: {connect: 5s, first_token: 1m, between_chunks: 20s, total: 1m30s}
     declares: {engine: vllm, version: 1.10, gpu: A100-80GB, gpus: 2}
 workloads:
   long: {input: 512, output: 256, stream: false}
   short: {input: 1, output: 1}
 load:
-  - rate: {sweep: [0.5, 1, 2.25], arrival: poisson, for: 10m, min_samples: 250, drain: 0s}
+  - rate: {sweep: [0.5, 1, 2.25], arrival: poisson, for: 10m, min_samples: 250, max_in_flight: 900, drain: 0s}
   - rate: {sweep: 1..3}
-  - concurrency: {sweep: 1..64, for: 2m, warm_up: 500ms, at_most: 4m}
+  - concurrency: {sweep: 1..64, for: 2m, warm_up: 500ms, at_most: 4m, at_end: cancel}
 sla:
   realtime: {ttft: 500ms, tpot: 40ms, share: 99.5%}
   batch: {e2e: 5s, share: 0.9}
@@ -103,16 +103,39 @@ sla:
         serde_json::Value::Object(platform.body.clone()),
         serde_json::json!({"temperature": 0, "stop": ["\n"], "extra": {"deep": [1, 2.5, true, null, "yes"]}})
     );
+    let limits = TimeLimits {
+        connect: Nanos::from_secs(5),
+        first_token: Some(Nanos::from_secs(60)),
+        between_chunks: Some(Nanos::from_secs(20)),
+        total: Nanos::from_secs(90),
+    };
+    assert_eq!(platform.time_limits, limits);
     assert_eq!(plan.workloads.iter().map(|w| w.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);
     let half = RatePerSec::new(0.5).expect("above zero");
     assert_eq!(plan.loads[0].levels[0], Level::Rate { rate: half, arrival: Arrival::Poisson });
     assert_eq!(plan.loads[1].levels.len(), 3);
     let concurrencies: Vec<Level> = [1, 2, 4, 8, 16, 32, 64].map(Level::Concurrency).to_vec();
     assert_eq!(plan.loads[2].levels, concurrencies);
+    assert_eq!([0, 1, 2].map(|load| plan.loads[load].max_in_flight), [Some(900), None, None]);
+    assert_eq!(plan.points()[0].max_in_flight, Some(900));
+    let ends: Vec<(EndPolicy, Nanos)> = plan.loads.iter().map(|load| (load.hold.at_end, load.hold.drain)).collect();
+    assert_eq!(
+        ends,
+        [(EndPolicy::Drain, Nanos::ZERO), (EndPolicy::Drain, Nanos::from_secs(90)), (EndPolicy::Cancel, Nanos::ZERO),]
+    );
     assert_eq!(plan.slos[0].share.to_string(), "99.5%");
     assert_eq!(plan.points().len(), 2 * (3 + 3 + 7));
 
     let yaml = plan.to_yaml();
     assert!(!yaml.contains("very-secret") && yaml.contains("${VLLM_KEY}"), "{yaml}");
     assert_eq!(good(&yaml), plan, "{yaml}");
+}
+
+#[test]
+fn the_older_name_of_the_total_time_limit_is_read() {
+    let total = |text: &str| good(&SMALL.replace("{url:", &format!("{{{text}, url:"))).platforms[0].time_limits;
+    assert_eq!(total("request_timeout: 30s"), total("time_limits: {total: 30s}"));
+    assert_eq!(total("request_timeout: 30s").total, Nanos::from_secs(30));
+    // Nothing waits for a connection longer than for a whole request, unless the plan says so, and it may not.
+    assert_eq!(total("request_timeout: 3s").connect, Nanos::from_secs(3));
 }

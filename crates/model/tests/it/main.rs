@@ -1,5 +1,6 @@
 //! Tests of the model as other crates see it.
 
+mod bad_limits;
 mod bad_meanings;
 mod bad_plans;
 mod documents;

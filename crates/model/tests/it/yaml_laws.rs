@@ -92,26 +92,63 @@ proptest! {
 
 const DURATIONS: [&str; 7] = ["10ms", "1500ms", "1.5s", "10s", "7m", "1h30m", "0.25s"];
 
+/// A map of those entries that were drawn.
+fn given<const N: usize>(entries: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+fn maybe<T: Clone + std::fmt::Debug + Into<Value> + 'static>(
+    values: &'static [T],
+) -> impl Strategy<Value = Option<Value>> {
+    prop::option::of(prop::sample::select(values).prop_map(Into::into))
+}
+
+/// What a platform may say beside its address, key, headers and body.
+fn platform() -> impl Strategy<Value = Map<String, Value>> {
+    let short = || maybe(&DURATIONS[..4]);
+    let limits = (short(), short(), short(), maybe(&["10s", "7m", "1h30m"])).prop_map(
+        |(connect, first_token, between_chunks, total)| {
+            let limits = [
+                ("connect", connect),
+                ("first_token", first_token),
+                ("between_chunks", between_chunks),
+                ("total", total),
+            ];
+            Value::Object(given(limits))
+        },
+    );
+    let older = maybe(&["10s", "90s"]);
+    prop_oneof![
+        prop::option::of(limits).prop_map(|limits| given([("time_limits", limits)])),
+        older.prop_map(|total| given([("request_timeout", total)])),
+    ]
+}
+
 fn hold() -> impl Strategy<Value = Value> {
-    let time = || prop::option::of(prop::sample::select(&DURATIONS[..]));
-    (time(), prop::option::of(1_u64..20), time(), time()).prop_map(|(window, samples, warm_up, drain)| {
-        let mut hold = Map::new();
-        hold.extend(window.map(|t| ("for".to_owned(), Value::from(t))));
-        hold.extend(samples.map(|n| ("min_samples".to_owned(), Value::from(n))));
-        hold.extend(warm_up.map(|t| ("warm_up".to_owned(), Value::from(t))));
-        hold.extend(drain.map(|t| ("drain".to_owned(), Value::from(t))));
+    let time = || maybe(&DURATIONS);
+    let end = prop_oneof![
+        time().prop_map(|drain| given([("drain", drain)])),
+        time().prop_map(|drain| given([("drain", drain), ("at_end", Some("drain".into()))])),
+        Just(given([("at_end", Some("cancel".into()))])),
+    ];
+    (time(), prop::option::of(1_u64..20), time(), end).prop_map(|(window, samples, warm_up, end)| {
+        let mut hold = given([("for", window), ("min_samples", samples.map(Value::from)), ("warm_up", warm_up)]);
+        hold.extend(end);
         Value::Object(hold)
     })
 }
 
 fn load() -> impl Strategy<Value = Value> {
-    let rate =
-        (prop::collection::btree_set(1_u32..4000, 1..6), hold(), any::<bool>()).prop_map(|(levels, hold, poisson)| {
+    let more = || maybe(&[1, 300, 100_000]).prop_map(|most| given([("max_in_flight", most)]));
+    let rate = (prop::collection::btree_set(1_u32..4000, 1..6), hold(), any::<bool>(), more()).prop_map(
+        |(levels, hold, poisson, more)| {
             let mut rate = hold;
+            rate.as_object_mut().expect("a map").extend(more);
             rate["sweep"] = levels.into_iter().map(|level| f64::from(level) / 7.0).collect();
             rate["arrival"] = if poisson { "poisson".into() } else { "constant".into() };
             serde_json::json!({ "rate": rate })
-        });
+        },
+    );
     let concurrency = (1_u32..50, 0_u32..500, hold()).prop_map(|(from, more, hold)| {
         let mut concurrency = hold;
         concurrency["sweep"] = format!("{from}..{}", from + more).into();
@@ -126,6 +163,7 @@ prop_compose! {
         id in "[a-zA-Z0-9/._ :#-]{0,20}[a-z]",
         declared in prop::collection::vec("\\PC{0,12}x", 0..4),
         body in tree(),
+        platform in platform(),
         key in any::<bool>(),
         loads in prop::collection::vec(load(), 1..4),
         share in 1_u32..=1000,
@@ -141,6 +179,9 @@ prop_compose! {
             "load": loads,
             "slo": {"s": {"e2e": limit, "share": format!("{}%", f64::from(share) / 10.0)}},
         });
+        for (key, value) in platform {
+            plan["platforms"]["a"][key] = value;
+        }
         if let Some(seed) = seed {
             plan["seed"] = seed.into();
         }

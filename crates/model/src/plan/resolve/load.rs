@@ -23,7 +23,8 @@ const MOST_SAMPLES: u64 = 1_000_000_000;
 const MOST_LEVELS: usize = 256;
 /// Requests per second: one a day to a hundred thousand.
 const RATES: (f64, f64) = (1.0 / 86_400.0, 100_000.0);
-const CONCURRENCIES: (f64, f64) = (1.0, 100_000.0);
+const MOST_IN_FLIGHT: u32 = 100_000;
+const CONCURRENCIES: (f64, f64) = (1.0, MOST_IN_FLIGHT as f64);
 
 impl Resolver<'_> {
     pub(super) fn workloads(&mut self, workloads: &Named<WorkloadFile>) -> Vec<Workload> {
@@ -94,7 +95,20 @@ impl Resolver<'_> {
             self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
         }
         let levels = rates.into_iter().filter_map(RatePerSec::new).map(|rate| Level::Rate { rate, arrival }).collect();
-        Load { levels, hold, max_in_flight: None, stop_at_plateau: None, end_when_saturated: true, search: None }
+        let max_in_flight = self.max_in_flight(path, load.max_in_flight);
+        Load { levels, hold, max_in_flight, stop_at_plateau: None, end_when_saturated: true, search: None }
+    }
+
+    fn max_in_flight(&mut self, path: &Path, given: Option<u64>) -> Option<u32> {
+        let given = given?;
+        let fits = u32::try_from(given).ok().filter(|most| (1..=MOST_IN_FLIGHT).contains(most));
+        if fits.is_none() {
+            let problem = Problem::new(path.key("max_in_flight"), "`max_in_flight` is out of range");
+            self.add(
+                problem.found(given.to_string()).expected(format!("requests in flight, from 1 to {MOST_IN_FLIGHT}")),
+            );
+        }
+        fits
     }
 
     fn concurrency(&mut self, path: &Path, load: &ConcurrencyFile, longest_timeout: Nanos) -> Load {
@@ -206,13 +220,25 @@ impl Resolver<'_> {
         }
         let enough = slowest.map(|rate| Nanos::from_secs_f64((min_samples as f64 / rate).ceil() + 1.0));
         let default_most = Nanos(window.0.saturating_mul(AT_MOST_FACTOR)).max(enough.unwrap_or_default()).min(WEEK);
+        let at_end = hold.at_end.unwrap_or_default();
+        let drain = match at_end {
+            EndPolicy::Drain => drain.unwrap_or(longest_timeout),
+            EndPolicy::Cancel => {
+                if let Some(drain) = &hold.drain {
+                    let message = "`drain` is given where `at_end` is `cancel`, which waits for nothing";
+                    let problem = Problem::new(path.key("drain"), message).found(drain);
+                    self.add(problem.hint("take out one of the two"));
+                }
+                Nanos::ZERO
+            }
+        };
         Hold {
             warm_up: warm_up.unwrap_or(DEFAULT_WARM_UP),
             at_least: window,
             min_samples,
             at_most: at_most.unwrap_or(default_most),
-            drain: drain.unwrap_or(longest_timeout),
-            at_end: EndPolicy::default(),
+            drain,
+            at_end,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! What it needs of the outside (the plan's folder, the environment) is handed in.
 
+mod limits;
 mod load;
 mod platform;
 mod url;
@@ -83,6 +84,7 @@ impl Resolver<'_> {
         let model = self.model(&file.model);
         let name = self.plan_name(file);
         let platforms = self.platforms(&file.platforms);
+        self.time_limits_need_a_stream(file);
         let workloads = self.workloads(&file.workloads);
         let longest_timeout = platforms.iter().map(|platform| platform.time_limits.total).max().unwrap_or_default();
         let loads = self.loads(&file.load, longest_timeout);

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 
 use super::super::file::{HeaderFile, PlatformFile};
 use super::super::named::Named;
-use super::super::{Dialect, HeaderText, HttpVersion, Platform, SecretRef, TimeLimits};
+use super::super::{Dialect, HeaderText, HttpVersion, Platform, SecretRef};
 use super::{Resolver, url};
 use crate::secret::Secret;
-use crate::units::Nanos;
 use crate::yaml::{Path, Problem};
-
-const SHORTEST_TIMEOUT: Nanos = Nanos::from_millis(1);
-const LONGEST_TIMEOUT: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Headers that the client sets itself.
 const OWN_HEADERS: [&str; 15] = [
@@ -74,7 +70,6 @@ impl Resolver<'_> {
             }
         }
         let key = file.key.as_ref().and_then(|text| self.key(&path.key("key"), text));
-        let timeout = path.key("request_timeout");
         Platform {
             name: name.to_owned(),
             dialect: file.dialect.unwrap_or(Dialect::OpenaiChat),
@@ -86,12 +81,7 @@ impl Resolver<'_> {
             connection: file.connection.unwrap_or_default(),
             ca: file.ca.as_ref().map(|file| self.file_path(&path.key("ca"), file)),
             length_control: file.length_control.unwrap_or_default(),
-            time_limits: TimeLimits {
-                total: self
-                    .duration(&timeout, file.request_timeout.as_deref(), (SHORTEST_TIMEOUT, LONGEST_TIMEOUT))
-                    .unwrap_or(TimeLimits::default().total),
-                ..TimeLimits::default()
-            },
+            time_limits: self.time_limits(path, file),
             http: HttpVersion::default(),
             rtt_probe: false,
             price: None,

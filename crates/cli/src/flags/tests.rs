@@ -1,0 +1,162 @@
+//! The flags against the plan that they stand for.
+
+use clap::Parser;
+use kneepoint_model::plan::Level;
+
+use super::*;
+
+#[derive(Parser)]
+struct Call {
+    #[command(flatten)]
+    flags: PlanFlags,
+}
+
+fn flags(line: &str) -> PlanFlags {
+    let words = std::iter::once("kneepoint").chain(line.split_whitespace());
+    Call::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).flags
+}
+
+fn env(name: &str) -> Option<String> {
+    (name == "KEY").then(|| "sk-1".to_owned())
+}
+
+fn resolve(line: &str) -> Result<Plan, String> {
+    let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
+    flags(line).resolve(&context).map_err(|problems| problems.to_string())
+}
+
+#[test]
+fn no_flag_is_no_plan() {
+    assert!(flags("").is_empty_but_for_seed());
+    assert!(flags("--seed 2").is_empty_but_for_seed());
+    assert!(!flags("--no-stream").is_empty_but_for_seed());
+    assert!(flags("--seed 3").is_empty_but_for_seed());
+    assert_eq!(flags("--seed 3").seed(), Some(3));
+}
+
+#[test]
+fn flags_make_the_plan_that_yaml_makes() {
+    let plan = resolve(
+        "--url http://127.0.0.1:8000/v1 --model org/m --dialect openai-completions --key-env KEY --rate 0.5,1 \
+             --arrival poisson --max-in-flight 40 --concurrency 1..3 --input 100 --output 50 --for 10s --min-samples 5 \
+             --warm-up 1s --drain 2s --request-timeout 30s --connect-timeout 3s --first-token-timeout 20s \
+             --chunk-timeout 4s --connection per-request --length-control natural \
+             --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
+    )
+    .unwrap_or_else(|problems| panic!("{problems}"));
+    let yaml = r#"
+kneepoint: 1
+name: n
+seed: 7
+model: {id: org/m, tokenizer: t.json}
+platforms:
+  127.0.0.1-8000:
+    {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, ca: ca.pem,
+     length_control: natural,
+     time_limits: {connect: 3s, first_token: 20s, between_chunks: 4s, total: 30s}}
+workloads:
+  fixed: {input: 100, output: 50}
+load:
+  - rate: {sweep: [0.5, 1], arrival: poisson, max_in_flight: 40, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+  - concurrency: {sweep: [1, 2, 3], for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+slo:
+  slo: {e2e: 1s, share: 95%}
+  slow: {e2e: 9s}
+"#;
+    let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
+    let same = kneepoint_model::plan::resolve("y", yaml, &context).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(plan, same);
+}
+
+#[test]
+fn without_a_stream_there_is_no_time_of_a_token_to_limit() {
+    let whole = "--url http://h --model m --concurrency 1 --no-stream";
+    let plan = resolve(whole).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(!plan.workloads[0].stream);
+    let problems = resolve(&format!("{whole} --first-token-timeout 2s")).expect_err("no first token is seen");
+    assert!(problems.contains("--first-token-timeout can never be reached"), "{problems}");
+    assert!(problems.contains("hint: limit --request-timeout instead, or leave --no-stream out"), "{problems}");
+}
+
+#[test]
+fn ranges_double_as_in_yaml() {
+    let plan = resolve("--url http://h --model m --concurrency 1..32").unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(plan.loads[0].levels, [1, 2, 4, 8, 16, 32].map(Level::Concurrency));
+    assert_eq!((plan.workloads[0].input.0, plan.workloads[0].output.0), (DEFAULT_INPUT, DEFAULT_OUTPUT));
+}
+
+#[test]
+fn every_problem_names_its_flag() {
+    let problems = resolve(
+        "--url ftp://h --model m --key-env NOT_SET --rate 1,x --concurrency 0 --for 10 --slo ttft:1s --slo share=2 \
+             --output 0",
+    )
+    .expect_err("nearly everything is wrong");
+    let headlines: Vec<&str> = problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
+    assert_eq!(
+        headlines,
+        [
+            "--rate: `x` is no level",
+            "--slo: `ttft:1s` has no `=`",
+            "--url: the URL is neither `http://` nor `https://`",
+            "--key-env: the environment variable NOT_SET is not set",
+            "--output: --output is out of range",
+            "--for: --for does not fit",
+            "--concurrency: a level of --concurrency is out of range",
+        ],
+        "{problems}"
+    );
+    assert!(problems.ends_with("7 problems in the command line"), "{problems}");
+}
+
+#[test]
+fn what_is_missing_is_asked_for_by_flag() {
+    let problems = resolve("--no-stream").expect_err("nothing to measure");
+    let headlines: Vec<&str> = problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).collect();
+    assert_eq!(
+        headlines,
+        [
+            "--url: the address of the platform is missing",
+            "--model: the model's name is missing",
+            "--rate or --concurrency: no load is given",
+        ],
+        "{problems}"
+    );
+}
+
+#[test]
+fn hints_speak_of_flags_and_not_of_keys_of_a_plan() {
+    let problems = resolve("--url http://h --model m --rate 1,2,2 --for 10s --min-samples 100 --at-most 20s")
+        .expect_err("too few at the lowest rate, and a level twice");
+    assert!(problems.contains("hint: ask for fewer samples, or set a longer --at-most"), "{problems}");
+    assert!(problems.contains("--rate has the level 2 twice"), "{problems}");
+    assert!(problems.contains("--save-plan writes one"), "{problems}");
+    let shorter = resolve("--url http://h --model m --concurrency 1 --for 10s --at-most 5s").expect_err("shorter");
+    assert!(shorter.contains("--at-most is shorter than --for, which is 10s"), "{shorter}");
+    for key in ["`sweep`", "`at_most`", "`for`", "`load`"] {
+        assert!(!problems.contains(key) && !shorter.contains(key), "{key}: {problems}\n{shorter}");
+    }
+}
+
+#[test]
+fn a_password_in_the_url_is_not_repeated() {
+    let problems = resolve("--url http://me:hunter2@host --model m --rate 1").expect_err("credentials");
+    assert!(problems.contains("--url") && !problems.contains("hunter2"), "{problems}");
+}
+
+#[test]
+fn what_means_something_for_rates_alone_is_refused_without_them() {
+    let problems = resolve("--url http://h --model m --concurrency 4 --arrival poisson --max-in-flight 9")
+        .expect_err("a closed loop has neither");
+    assert!(problems.contains("--arrival: an arrival without rates"), "{problems}");
+    assert!(problems.contains("--max-in-flight: a limit on requests in flight without rates"), "{problems}");
+}
+
+#[test]
+fn what_is_cut_at_the_end_is_not_waited_for() {
+    let plan =
+        resolve("--url http://h --model m --rate 1 --at-end cancel").unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!((plan.loads[0].hold.at_end, plan.loads[0].hold.drain.0), (EndPolicy::Cancel, 0));
+    let problems = resolve("--url http://h --model m --rate 1 --at-end cancel --drain 1s").expect_err("both");
+    assert!(problems.contains("--drain: --drain is given where --at-end is `cancel`, which waits"), "{problems}");
+}

@@ -1,0 +1,164 @@
+//! Limits that cannot be meant: the whole text that a user reads.
+
+use insta::assert_snapshot;
+
+use crate::bad_plans::{refused, with};
+
+#[track_caller]
+fn platform(fields: &str) -> String {
+    refused(with("    url:", &format!("    {fields}\n    url:")))
+}
+
+#[test]
+fn time_limits_beyond_the_total() {
+    assert_snapshot!(platform("time_limits: {connect: 40s, first_token: 31s, between_chunks: 30001ms, total: 30s}"), @r#"
+    plan.yaml:7:28: `connect` is longer than `total`, which is 30s
+      7 |     time_limits: {connect: 40s, first_token: 31s, between_chunks: 30001ms, total: 30s}
+        |                            ^^^
+      found: 40s
+      hint: set it shorter, or `total` longer
+
+    plan.yaml:7:46: `first_token` is longer than `total`, which is 30s
+      7 |     time_limits: {connect: 40s, first_token: 31s, between_chunks: 30001ms, total: 30s}
+        |                                              ^^^
+      found: 31s
+      hint: set it shorter, or `total` longer
+
+    plan.yaml:7:67: `between_chunks` is longer than `total`, which is 30s
+      7 |     time_limits: {connect: 40s, first_token: 31s, between_chunks: 30001ms, total: 30s}
+        |                                                                   ^^^^^^^
+      found: 30001ms
+      hint: set it shorter, or `total` longer
+
+    3 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_time_limit_beyond_the_default_total() {
+    assert_snapshot!(platform("time_limits: {first_token: 3m}"), @r#"
+    plan.yaml:7:32: `first_token` is longer than `total`, which is 2m where the plan gives none
+      7 |     time_limits: {first_token: 3m}
+        |                                ^^
+      found: 3m
+      hint: set it shorter, or `total` longer
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn time_limits_that_are_none() {
+    assert_snapshot!(platform("time_limits: {connect: 10, first_token: 0s, between_chunk: 1s, total: 25h}"), @r#"
+    plan.yaml:7:28: `connect` does not fit
+      7 |     time_limits: {connect: 10, first_token: 0s, between_chunk: 1s, total: 25h}
+        |                            ^^
+      found: 10
+      expected: a duration with its unit, such as `500ms`, `2s`, `10m` or `1h30m`
+      hint: write `10s` for seconds, `10ms` for milliseconds
+
+    plan.yaml:7:45: `first_token` is out of range
+      7 |     time_limits: {connect: 10, first_token: 0s, between_chunk: 1s, total: 25h}
+        |                                             ^^
+      found: 0s
+      expected: from 1ms to 24h
+
+    plan.yaml:7:49: unknown key `between_chunk` in `platforms.a.time_limits`
+      7 |     time_limits: {connect: 10, first_token: 0s, between_chunk: 1s, total: 25h}
+        |                                                 ^^^^^^^^^^^^^
+      expected: one of `connect`, `first_token`, `between_chunks`, `total`
+      hint: did you mean `between_chunks`?
+
+    plan.yaml:7:75: `total` is out of range
+      7 |     time_limits: {connect: 10, first_token: 0s, between_chunk: 1s, total: 25h}
+        |                                                                           ^^^
+      found: 25h
+      expected: from 1ms to 24h
+
+    4 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn both_names_of_the_total() {
+    assert_snapshot!(platform("request_timeout: 1m\n    time_limits: {total: 1m}"), @r#"
+    plan.yaml:7:5: both `request_timeout` and `total` in `time_limits` are given
+      7 |     request_timeout: 1m
+        |     ^^^^^^^^^^^^^^^
+      hint: they mean the same: keep `total`
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_time_limit_on_tokens_that_nobody_sees_come() {
+    let unary = with("{input: 16, output: 8}", "{input: 16, output: 8, stream: false}").replace("ttft", "e2e");
+    let limited = unary.replace("    url:", "    time_limits: {first_token: 1s, between_chunks: 1s}\n    url:");
+    assert_snapshot!(refused(limited), @r#"
+    plan.yaml:7:32: `first_token` can never be reached: no workload streams its answers
+      7 |     time_limits: {first_token: 1s, between_chunks: 1s}
+        |                                ^^
+      found: 1s
+      hint: limit `total` instead, or take `stream: false` out of a workload
+
+    plan.yaml:7:52: `between_chunks` can never be reached: no workload streams its answers
+      7 |     time_limits: {first_token: 1s, between_chunks: 1s}
+        |                                                    ^^
+      found: 1s
+      hint: limit `total` instead, or take `stream: false` out of a workload
+
+    2 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_drain_where_what_is_open_is_cut() {
+    assert_snapshot!(refused(with("for: 10s", "for: 10s, drain: 5s, at_end: cancel")), @r#"
+    plan.yaml:11:44: `drain` is given where `at_end` is `cancel`, which waits for nothing
+      11 |   - rate: {sweep: [1, 2], for: 10s, drain: 5s, at_end: cancel}
+         |                                            ^^
+      found: 5s
+      hint: take out one of the two
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn an_end_that_is_none() {
+    assert_snapshot!(refused(with("for: 10s", "for: 10s, at_end: cancle")), @r#"
+    plan.yaml:11:45: `at_end` has no value `cancle`
+      11 |   - rate: {sweep: [1, 2], for: 10s, at_end: cancle}
+         |                                             ^^^^^^
+      expected: one of `drain`, `cancel`
+      hint: did you mean `cancel`?
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn no_requests_in_flight_at_all() {
+    assert_snapshot!(refused(with("for: 10s", "for: 10s, max_in_flight: 0")), @r#"
+    plan.yaml:11:52: `max_in_flight` is out of range
+      11 |   - rate: {sweep: [1, 2], for: 10s, max_in_flight: 0}
+         |                                                    ^
+      found: 0
+      expected: requests in flight, from 1 to 100000
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_limit_on_what_a_closed_loop_holds_already() {
+    assert_snapshot!(refused(with("rate: {sweep: [1, 2], ", "concurrency: {sweep: [1, 2], max_in_flight: 1, ")), @r#"
+    plan.yaml:11:34: unknown key `max_in_flight` in `load[0].concurrency`
+      11 |   - concurrency: {sweep: [1, 2], max_in_flight: 1, for: 10s}
+         |                                  ^^^^^^^^^^^^^
+      expected: one of `sweep`, `for`, `min_samples`, `warm_up`, `drain`, `at_end`, `at_most`
+
+    1 problem in plan.yaml
+    "#);
+}
