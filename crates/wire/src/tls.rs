@@ -1,10 +1,11 @@
 //! TLS by rustls: which authorities are trusted, and how a handshake's failure reads.
 //!
-//! Knows nothing of HTTP. Only `http/1.1` is offered by ALPN, so that a server never switches protocol by itself.
+//! Of HTTP it knows the name of the one version that is offered by ALPN, so that a server never switches by itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kneepoint_model::plan::HttpVersion;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
@@ -52,7 +53,8 @@ pub struct TlsSetup {
 }
 
 impl TlsSetup {
-    /// Trusts `ca` (a PEM file) if given, else the system's authorities; expects a certificate for `host`.
+    /// Trusts `ca` (a PEM file) if given, else the system's authorities; expects a certificate for `host`. HTTP/1.1 is
+    /// offered.
     pub fn new(host: &str, ca: Option<&Path>) -> Result<Self, TlsError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|source| TlsError::BadName { host: host.to_owned(), source })?;
@@ -66,15 +68,30 @@ impl TlsSetup {
             .map_err(TlsError::Config)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![protocol_name(HttpVersion::Http1)];
         // A resumed session would make the handshakes of one run differ from each other by chance.
         config.resumption = rustls::client::Resumption::disabled();
         Ok(Self { config: Arc::new(config), name })
     }
 
+    /// The same, offering this version of HTTP and no other.
+    #[must_use]
+    pub fn offering(mut self, http: HttpVersion) -> Self {
+        Arc::make_mut(&mut self.config).alpn_protocols = vec![protocol_name(http)];
+        self
+    }
+
     /// Begins a session; nothing is sent yet.
     pub(crate) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
+    }
+}
+
+/// The name under which a version of HTTP is offered (RFC 7301).
+fn protocol_name(http: HttpVersion) -> Vec<u8> {
+    match http {
+        HttpVersion::Http1 => b"http/1.1".to_vec(),
+        HttpVersion::Http2 => b"h2".to_vec(),
     }
 }
 

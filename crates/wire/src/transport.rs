@@ -1,7 +1,8 @@
 //! One connection: a non-blocking socket, TLS over it where asked for, and a stamp right after every read.
 //!
-//! Owns bytes and instants of one TCP connection. Knows nothing of HTTP, dialects or schedules: it is told when the
-//! socket is ready, moves what it can, and hands every piece that arrived to its caller together with the instant of its
+//! Owns bytes and instants of one TCP connection. Knows nothing of dialects or schedules, and of HTTP only which version
+//! is to be spoken: requests and answers are HTTP/1.1 to its user, and HTTP/2 is translated by [`crate::http2`] between
+//! the user and the socket. It is told when the socket is ready, moves what it can, and hands every piece that arrived to its caller together with the instant of its
 //! arrival: the kernel's, else the instant at which the read returned. Decrypting and parsing happen after that, so they
 //! never lengthen a latency.
 
@@ -10,10 +11,15 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
+use kneepoint_model::plan::HttpVersion;
 use kneepoint_model::{FailureKind, Nanos, Side};
 use mio::net::TcpStream;
-use rustls::ClientConnection;
+use rustls::{AlertDescription, ClientConnection};
 
+pub use crate::failure::{TransportFailure, connect_failure};
+use crate::failure::{http2_failure, io_failure, tls_failure, version_refused};
+use crate::http2::Session;
+use crate::outbox::Outbox;
 use crate::receive;
 pub use crate::receive::ReadBuffer;
 use crate::request::Target;
@@ -48,11 +54,12 @@ pub struct Endpoint {
     addresses: Arc<[SocketAddr]>,
     dns: Option<Nanos>,
     tls: Option<TlsSetup>,
+    http: HttpVersion,
 }
 
 impl Endpoint {
     /// Resolves the target's name (blocking) and prepares TLS where the target asks for it. `now` reads the run's
-    /// monotonic clock.
+    /// monotonic clock. HTTP/1.1 is spoken unless [`Endpoint::with_http`] says otherwise.
     pub fn resolve(target: &Target, ca: Option<&Path>, now: impl Fn() -> Nanos) -> Result<Self, EndpointError> {
         let host = target.host.trim_start_matches('[').trim_end_matches(']');
         let asked = now();
@@ -66,7 +73,20 @@ impl Endpoint {
             return Err(EndpointError::NoAddress { host: host.to_owned() });
         }
         let tls = target.tls.then(|| TlsSetup::new(host, ca)).transpose()?;
-        Ok(Self { addresses: addresses.into(), dns, tls })
+        Ok(Self { addresses: addresses.into(), dns, tls, http: HttpVersion::Http1 })
+    }
+
+    /// The same endpoint, spoken to in this version of HTTP and no other: under TLS it alone is offered, and a server that
+    /// does not take it up is a failure; without TLS it is spoken from the first byte on.
+    #[must_use]
+    pub fn with_http(self, http: HttpVersion) -> Self {
+        let tls = self.tls.map(|setup| setup.offering(http));
+        Self { tls, http, ..self }
+    }
+
+    /// The version of HTTP that is spoken to it.
+    pub fn http(&self) -> HttpVersion {
+        self.http
     }
 
     /// How long the name's resolution took; `None` for an address, which needs none. It happens once, before the run, so
@@ -83,7 +103,7 @@ impl Endpoint {
     /// The same endpoint held to one address: a run must not wander between servers behind one name.
     #[must_use]
     pub fn pinned_to(&self, address: SocketAddr) -> Self {
-        Self { addresses: Arc::new([address]), dns: self.dns, tls: self.tls.clone() }
+        Self { addresses: Arc::new([address]), dns: self.dns, tls: self.tls.clone(), http: self.http }
     }
 }
 
@@ -104,17 +124,6 @@ pub struct ReadDelay {
     pub first: Option<Nanos>,
     /// Longest.
     pub longest: Nanos,
-}
-
-/// What went wrong on a connection, as far as the transport can tell.
-#[derive(Debug)]
-pub struct TransportFailure {
-    /// What.
-    pub kind: FailureKind,
-    /// On whose side.
-    pub side: Side,
-    /// What the system or the TLS library said.
-    pub detail: String,
 }
 
 /// The instants of one connection's life, filled in as they happen.
@@ -152,9 +161,14 @@ pub struct Transport {
     socket: TcpStream,
     tls: Option<Box<ClientConnection>>,
     state: State,
-    /// Request bytes not yet taken by the socket or the TLS session.
-    out: Vec<u8>,
-    out_taken: usize,
+    /// Between an HTTP/2 connection and its user.
+    http2: Option<Box<Session>>,
+    /// What is not yet taken by the socket or the TLS session.
+    out: Outbox,
+    /// The answer of HTTP/2 as HTTP/1.1, for the length of a read.
+    answer: Vec<u8>,
+    /// The socket takes no more.
+    is_mute: bool,
     /// Instant at which the first byte of the request in `out` was handed over.
     sent: Option<Nanos>,
     /// Instant at which its last byte was.
@@ -180,12 +194,19 @@ impl Transport {
         };
         let milestones = Milestones { started: Some(started), ..Milestones::default() };
         let stamped = receive::ask_for_stamps(&socket);
+        let mut out = Outbox::default();
+        let http2 = match endpoint.http {
+            HttpVersion::Http1 => None,
+            HttpVersion::Http2 => Some(Box::new(Session::new(tls.is_some(), &mut out))),
+        };
         Ok(Self {
             socket,
             tls,
             state: State::Connecting,
-            out: Vec::new(),
-            out_taken: 0,
+            http2,
+            out,
+            answer: Vec::new(),
+            is_mute: false,
             sent: None,
             written: None,
             milestones,
@@ -211,6 +232,11 @@ impl Transport {
         Some(format!("{version:?}").replace('_', "."))
     }
 
+    /// The version of HTTP that is spoken on this connection: the endpoint's, and no other.
+    pub fn http_version(&self) -> HttpVersion {
+        if self.http2.is_some() { HttpVersion::Http2 } else { HttpVersion::Http1 }
+    }
+
     /// `true` once a request can leave without waiting for a handshake.
     pub fn is_open(&self) -> bool {
         self.state == State::Open
@@ -232,27 +258,30 @@ impl Transport {
         self.written
     }
 
-    /// `true` once the whole current request was handed over.
+    /// `true` once the whole current request was handed over. Over HTTP/2 it counts as frames.
     pub fn request_written(&self) -> bool {
-        self.out_taken == self.out.len() && self.tls.as_ref().is_none_or(|tls| !tls.wants_write())
+        self.out.request_taken() && self.tls.as_ref().is_none_or(|tls| !tls.wants_write())
     }
 
-    /// Makes `request` the current request and hands over what the socket takes at once; the rest follows in
-    /// [`Transport::ready`].
+    /// Makes `request`, a whole request of HTTP/1.1, the current one and hands over what the socket takes at once; the
+    /// rest follows in [`Transport::ready`].
     pub fn send(&mut self, request: &[u8], clock: &impl ArrivalClock) -> Result<(), TransportFailure> {
-        self.out.clear();
-        self.out.extend_from_slice(request);
-        self.out_taken = 0;
+        match &mut self.http2 {
+            None => self.out.replace(request),
+            Some(session) => session.request(request, &mut self.out).map_err(|error| http2_failure(&error))?,
+        }
         self.sent = None;
         self.written = None;
         self.delay = ReadDelay::default();
         if self.state == State::Open { self.write(clock) } else { Ok(()) }
     }
 
-    /// Gives the current request back, for another connection to send.
+    /// Gives the current request back as it was handed over, for another connection to send.
     pub fn take_request(&mut self) -> Vec<u8> {
-        self.out_taken = 0;
-        std::mem::take(&mut self.out)
+        match &mut self.http2 {
+            None => self.out.take_all(),
+            Some(session) => session.take_request(),
+        }
     }
 
     /// Moves what can be moved. `sink` gets every piece of plain text with the instant of its arrival.
@@ -269,7 +298,7 @@ impl Transport {
         if self.state == State::Connecting && !self.finish_connect(clock)? {
             return Ok(Condition::Alive);
         }
-        if self.state == State::Handshaking || !self.request_written() {
+        if self.state == State::Handshaking || !self.out.pending().is_empty() || !self.request_written() {
             self.write(clock)?;
         }
         loop {
@@ -277,22 +306,26 @@ impl Transport {
                 Ok(read) if read.bytes.is_empty() => {
                     let at = clock.now();
                     if self.state == State::Handshaking {
-                        return Err(TransportFailure {
-                            kind: FailureKind::Tls,
-                            side: Side::Network,
-                            detail: "closed during the TLS handshake".into(),
-                        });
+                        let detail = "closed during the TLS handshake".into();
+                        return Err(TransportFailure::new(FailureKind::Tls, Side::Network, detail));
                     }
-                    self.state = State::Closed;
-                    return Ok(Condition::Closed(at));
+                    return self.closed(at);
                 }
                 Ok(read) => {
                     let at = stamp(&mut self.delay, &mut self.last_arrival, read.kernel, clock);
                     let may_be_more = read.filled || read_closed;
-                    if self.tls.is_none() {
+                    if self.tls.is_some() {
+                        if self.decrypt(at, read.bytes, clock, &mut sink)? {
+                            return self.closed(at);
+                        }
+                    } else if let Some(session) = &mut self.http2 {
+                        let result = translate(session, &mut self.out, &mut self.answer, at, read.bytes, &mut sink);
+                        // Acknowledgements, more of the body, or why the connection ends.
+                        result.and(self.write(clock))?;
+                    } else {
                         sink(at, read.bytes);
-                    } else if self.decrypt(at, read.bytes, clock, &mut sink)? {
-                        self.state = State::Closed;
+                    }
+                    if self.http2.as_ref().is_some_and(|session| session.is_over()) {
                         return Ok(Condition::Closed(at));
                     }
                     if !may_be_more {
@@ -303,6 +336,15 @@ impl Transport {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(io_failure(&error)),
             }
+        }
+    }
+
+    /// The peer has closed its side.
+    fn closed(&mut self, at: Nanos) -> Result<Condition, TransportFailure> {
+        self.state = State::Closed;
+        match self.http2.as_ref().and_then(|session| session.closed()) {
+            Some(error) => Err(http2_failure(&error)),
+            None => Ok(Condition::Closed(at)),
         }
     }
 
@@ -322,29 +364,35 @@ impl Transport {
 
     /// Writes handshake records and request bytes until the socket would block or nothing is left.
     fn write(&mut self, clock: &impl ArrivalClock) -> Result<(), TransportFailure> {
-        let result = match &mut self.tls {
-            None => {
-                if self.sent.is_none() && !self.out.is_empty() {
-                    self.sent = Some(clock.now());
-                }
-                write_all_ready(&mut self.socket, &self.out, &mut self.out_taken)
+        if self.is_mute {
+            self.out.give_up();
+            return Ok(());
+        }
+        let result = loop {
+            if let Some(session) = &mut self.http2 {
+                session.fill(&mut self.out);
             }
-            Some(tls) => loop {
-                if self.state == State::Open && self.out_taken < self.out.len() {
-                    // The session takes what fits its buffer; the rest follows once that has left.
-                    match tls.writer().write(&self.out[self.out_taken..]) {
-                        Ok(taken) => self.out_taken += taken,
-                        Err(error) => break Err(error),
-                    }
-                    self.sent.get_or_insert_with(|| clock.now());
+            let has_bytes = self.state == State::Open && !self.out.pending().is_empty();
+            if self.sent.is_none() && self.tls.is_none() && self.out.has_request() {
+                self.sent = Some(clock.now());
+            }
+            let step = match &mut self.tls {
+                None => write_all_ready(&mut self.socket, &mut self.out),
+                // The session takes what fits its buffer; the rest follows once that has left.
+                Some(tls) if has_bytes => {
+                    let taken = tls.writer().write(self.out.pending());
+                    taken.map(|taken| self.out.took(taken)).and_then(|()| {
+                        if self.out.has_request() {
+                            self.sent.get_or_insert_with(|| clock.now());
+                        }
+                        write_tls_ready(&mut self.socket, tls)
+                    })
                 }
-                if let Err(error) = write_tls_ready(&mut self.socket, tls) {
-                    break Err(error);
-                }
-                if self.state != State::Open || self.out_taken == self.out.len() {
-                    break Ok(());
-                }
-            },
+                Some(tls) => write_tls_ready(&mut self.socket, tls),
+            };
+            if step.is_err() || !has_bytes {
+                break step;
+            }
         };
         match result {
             Ok(()) => {
@@ -356,7 +404,8 @@ impl Transport {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             // The peer may have answered and closed without reading everything; what it said is still to be read.
             Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
-                self.out_taken = self.out.len();
+                self.is_mute = true;
+                self.out.give_up();
                 Ok(())
             }
             Err(error) => Err(io_failure(&error)),
@@ -377,31 +426,45 @@ impl Transport {
             tls.read_tls(&mut ciphertext).map_err(|error| io_failure(&error))?;
             let state = match tls.process_new_packets() {
                 Ok(state) => state,
+                Err(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
+                    return Err(version_refused(self.http_version()));
+                }
                 Err(error) => {
                     // Tells the peer why, as far as the socket takes it; the failure itself is what is reported.
                     let _ = write_tls_ready(&mut self.socket, tls);
                     return Err(tls_failure(&error));
                 }
             };
+            if self.state == State::Handshaking && !tls.is_handshaking() {
+                // A server that selects nothing speaks HTTP/1.1.
+                if self.http2.is_some() && tls.alpn_protocol() != Some(b"h2") {
+                    return Err(version_refused(HttpVersion::Http2));
+                }
+                self.milestones.tls = Some(at);
+                self.state = State::Open;
+            }
             let mut left = state.plaintext_bytes_to_read();
-            while left > 0 {
+            let mut result = Ok(());
+            while left > 0 && result.is_ok() {
                 let n = tls.reader().read(&mut plain).map_err(|error| io_failure(&error))?;
                 if n == 0 {
                     break;
                 }
-                sink(at, &plain[..n]);
+                match &mut self.http2 {
+                    Some(session) => {
+                        result = translate(session, &mut self.out, &mut self.answer, at, &plain[..n], sink);
+                    }
+                    None => sink(at, &plain[..n]),
+                }
                 left -= n.min(left);
             }
-            if state.peer_has_closed() {
+            if result.is_ok() && state.peer_has_closed() {
                 return Ok(true);
             }
-            if self.state == State::Handshaking && !tls.is_handshaking() {
-                self.milestones.tls = Some(at);
-                self.state = State::Open;
+            if tls.wants_write() || (self.state == State::Open && !self.out.pending().is_empty()) {
+                result = result.and(self.write(clock));
             }
-            if tls.wants_write() || (self.state == State::Open && self.out_taken < self.out.len()) {
-                self.write(clock)?;
-            }
+            result?;
         }
         Ok(false)
     }
@@ -420,11 +483,28 @@ fn stamp(delay: &mut ReadDelay, last: &mut Nanos, kernel: Option<Nanos>, clock: 
     *last
 }
 
-fn write_all_ready(socket: &mut TcpStream, bytes: &[u8], taken: &mut usize) -> io::Result<()> {
-    while *taken < bytes.len() {
-        match socket.write(&bytes[*taken..]) {
+/// Takes what arrived on a connection of HTTP/2, and hands over what of it is the answer.
+fn translate(
+    session: &mut Session,
+    out: &mut Outbox,
+    answer: &mut Vec<u8>,
+    at: Nanos,
+    bytes: &[u8],
+    sink: &mut impl FnMut(Nanos, &[u8]),
+) -> Result<(), TransportFailure> {
+    answer.clear();
+    let result = session.received(bytes, out, answer);
+    if !answer.is_empty() {
+        sink(at, answer);
+    }
+    result.map_err(|error| http2_failure(&error))
+}
+
+fn write_all_ready(socket: &mut TcpStream, out: &mut Outbox) -> io::Result<()> {
+    while !out.pending().is_empty() {
+        match socket.write(out.pending()) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => *taken += n,
+            Ok(n) => out.took(n),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -441,40 +521,4 @@ fn write_tls_ready(socket: &mut TcpStream, tls: &mut ClientConnection) -> io::Re
         }
     }
     Ok(())
-}
-
-/// Sorts an error met while connecting.
-pub fn connect_failure(error: &io::Error) -> TransportFailure {
-    let (kind, side) = match error.kind() {
-        io::ErrorKind::ConnectionRefused => (FailureKind::ConnectRefused, Side::Server),
-        io::ErrorKind::TimedOut => (FailureKind::ConnectTimeout, Side::Network),
-        _ if is_local_shortage(error) => (FailureKind::Client, Side::Client),
-        _ => (FailureKind::ConnectFailed, Side::Network),
-    };
-    TransportFailure { kind, side, detail: error.to_string() }
-}
-
-/// Sorts an error met on an open connection.
-fn io_failure(error: &io::Error) -> TransportFailure {
-    let (kind, side) = match error.kind() {
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {
-            (FailureKind::Reset, Side::Server)
-        }
-        io::ErrorKind::TimedOut => (FailureKind::Timeout, Side::Network),
-        _ if is_local_shortage(error) => (FailureKind::Client, Side::Client),
-        _ => (FailureKind::Reset, Side::Network),
-    };
-    TransportFailure { kind, side, detail: error.to_string() }
-}
-
-fn tls_failure(error: &rustls::Error) -> TransportFailure {
-    TransportFailure { kind: FailureKind::Tls, side: Side::Network, detail: error.to_string() }
-}
-
-/// Out of descriptors, ports or memory: this machine's fault.
-fn is_local_shortage(error: &io::Error) -> bool {
-    // EMFILE, ENFILE, EADDRNOTAVAIL, ENOBUFS, ENOMEM; the same numbers on every Linux architecture we build for.
-    const LINUX: [i32; 5] = [24, 23, 99, 105, 12];
-    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory)
-        || (cfg!(target_os = "linux") && error.raw_os_error().is_some_and(|code| LINUX.contains(&code)))
 }

@@ -1,0 +1,1 @@
+//! Conversations written by hand, frame by frame.
