@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
-use crate::answer::{self, Identity, Shape};
+use crate::answer::{self, Identity, Shape, Stencil};
 use crate::http::{self, NoRequest, Request, Target};
 use crate::schedule::{Due, Lateness, Spread};
 use crate::sys::{self, Epoll, Events, Ready};
@@ -94,6 +94,7 @@ pub struct Engine {
     spread: Spread,
     truth: Option<Truth>,
     scratch: Vec<u8>,
+    stencil: Stencil,
     buffer: Vec<u8>,
     stall_at: Option<u64>,
     n_answers: u64,
@@ -118,6 +119,7 @@ impl Engine {
             spread: Spread::new(settings.gap.max(1), settings.spread),
             truth,
             scratch: Vec::new(),
+            stencil: Stencil::empty(),
             buffer: vec![0; 65_536],
             stall_at: None,
             n_answers: 0,
@@ -339,7 +341,7 @@ impl Engine {
         };
         connection.n_requests += 1;
         if unpaced {
-            return self.answer_unpaced(token, identity, tokens, usage, request.stream);
+            return self.answer_unpaced(token, identity, tokens, usage, observed);
         }
         let (mut due, mut slot) = (received + ttft, None);
         if !request.stream {
@@ -357,26 +359,22 @@ impl Engine {
         self.due.push(due, token);
     }
 
-    fn answer_unpaced(&mut self, token: u64, id: Identity, tokens: u64, usage: Option<(u64, u64)>, stream: bool) {
-        self.scratch.clear();
-        if stream {
-            self.scratch.extend_from_slice(answer::STREAM_HEAD);
-            let mut next = 0;
-            while next < tokens {
-                let n = self.settings.tokens_per_event.min(tokens - next);
-                answer::push_event(&mut self.scratch, id, next, n);
-                next += n;
-                self.outcome.events += 1;
-            }
-            answer::push_end(&mut self.scratch, id, usage);
-        } else {
-            answer::push_whole(&mut self.scratch, id, tokens, usage.map_or(0, |usage| usage.0));
-            self.outcome.events += 1;
-        }
-        self.outcome.requests += 1;
+    fn answer_unpaced(&mut self, token: u64, id: Identity, tokens: u64, usage: Option<(u64, u64)>, observed: Observed) {
         let Some(connection) = self.connections.get_mut(&token) else { return };
-        let alive = connection.send(&self.scratch, &self.epoll, token);
+        let (bytes, n_events) = if observed.stream {
+            self.stencil.answer(id, tokens, self.settings.tokens_per_event, usage)
+        } else {
+            self.scratch.clear();
+            answer::push_whole(&mut self.scratch, id, tokens, usage.map_or(0, |usage| usage.0));
+            (&self.scratch[..], 1)
+        };
+        let alive = connection.send(bytes, &self.epoll, token);
+        self.outcome.events += n_events;
+        self.outcome.requests += 1;
         self.outcome.busy.1 = sys::monotonic();
+        if let Some(truth) = &mut self.truth {
+            truth.push(Observed { written: self.outcome.busy.1, ..observed });
+        }
         if !alive {
             self.close(token);
         }

@@ -6,7 +6,8 @@
 //! `i64` × 2: `CLOCK_REALTIME` − `CLOCK_MONOTONIC` at begin and end; then per request: `u64` × 4 instants — received
 //! (the kernel's stamp of its last byte), read, written (after the last write; 0: cut off), due (when the first event
 //! should have been written); `u32` × 2: connection, n-th request on it; `u16` peer port; `u8` 1 if streamed; `u8` length
-//! of the key; `u32` number of events; the key; `u64` × events: the instant right before the event's write.
+//! of the key; `u32` number of events; the key; `u64` × events: the instant right before the event's write;
+//! an answer that is not paced has none of these.
 //! All instants are nanoseconds of `CLOCK_MONOTONIC`.
 
 use std::fs::File;
