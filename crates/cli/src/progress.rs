@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kneepoint_load::progress::Phase;
 use kneepoint_load::{PointProgress, Progress};
+use kneepoint_model::bundle::PointEnd;
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::{Nanos, Plan};
 use kneepoint_report::Console;
@@ -18,7 +19,10 @@ const LINE_EVERY: Nanos = Nanos::from_secs(15);
 pub(crate) struct Display<'a> {
     output: Output,
     plan: &'a Plan,
+    /// Those of the plan, then those that searches chose.
     points: Vec<Point>,
+    /// The step of its search that each of the latter is.
+    steps: Vec<usize>,
     bar: Option<ProgressBar>,
     /// Point and elapsed time of the last plain line.
     told: Option<(u32, Nanos)>,
@@ -35,16 +39,31 @@ impl<'a> Display<'a> {
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
-        Self { output, plan, points, bar, told: None }
+        Self { output, plan, points, steps: Vec::new(), bar, told: None }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Probing { platform } => self.line(&self.output.text(Console::Probing, &[("platform", platform)])),
+            Progress::Searching { point, at, step } => {
+                // Searches follow the plan's points, one step after another.
+                if self.points.len() == *point as usize {
+                    self.points.push(**at);
+                    self.steps.push(*step);
+                }
+                if let Some(bar) = &self.bar {
+                    bar.inc_length(millis(expected(at)));
+                }
+            }
             Progress::Point(state) => self.point(state),
             Progress::PointDone { ended } => {
                 let window = ended.window_end.saturating_sub(ended.window_start).as_secs_f64();
-                let message = if ended.interrupted { Console::PointInterrupted } else { Console::PointDone };
+                let message = match ended.end {
+                    PointEnd::Planned => Console::PointDone,
+                    PointEnd::OverSaturated => Console::PointSaturated,
+                    PointEnd::Limit => Console::PointAtLimit,
+                    PointEnd::Stopped => Console::PointInterrupted,
+                };
                 let values = [
                     ("point", &*self.name(ended.point)),
                     ("requests", &ended.scheduled.to_string()),
@@ -125,14 +144,17 @@ impl<'a> Display<'a> {
             Level::Rate { rate, .. } => self.output.text(Console::LevelRate, &[("rate", &rate.to_string())]),
             Level::Concurrency(n) => self.output.text(Console::LevelConcurrency, &[("concurrency", &n.to_string())]),
         };
+        let planned = self.points.len() - self.steps.len();
+        let step = (index as usize).checked_sub(planned).map(|step| self.steps[step]);
         let values = [
             ("index", &*(index + 1).to_string()),
-            ("total", &self.points.len().to_string()),
+            ("total", &planned.to_string()),
+            ("step", &step.unwrap_or_default().to_string()),
             ("platform", &self.plan.platforms[point.platform].name),
             ("workload", &self.plan.workloads[point.workload].name),
             ("level", &level),
         ];
-        self.output.text(Console::PointName, &values)
+        self.output.text(if step.is_some() { Console::SearchStep } else { Console::PointName }, &values)
     }
 }
 

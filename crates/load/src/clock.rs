@@ -3,6 +3,7 @@
 //! Everything that is a duration comes from the monotonic clock; wall-clock time only names a bundle.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kneepoint_model::Nanos;
@@ -11,20 +12,33 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The run's monotonic clock. Cheap to copy; every copy shows the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    origin: Instant,
+pub struct Clock(Source);
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Since(Instant),
+    /// Nanoseconds, moved on by whoever owns them.
+    Virtual(&'static AtomicU64),
 }
 
 impl Clock {
     /// Starts the clock: now is 0.
     #[expect(clippy::disallowed_methods, reason = "this is the one clock")]
     pub fn start() -> Self {
-        Self { origin: Instant::now() }
+        Self(Source::Since(Instant::now()))
+    }
+
+    /// A clock that shows what `nanos` holds: virtual time, in which hours pass in seconds.
+    pub fn of(nanos: &'static AtomicU64) -> Self {
+        Self(Source::Virtual(nanos))
     }
 
     /// Time since the start of the run.
     pub fn now(self) -> Nanos {
-        self.origin.elapsed().into()
+        match self.0 {
+            Source::Since(origin) => origin.elapsed().into(),
+            Source::Virtual(nanos) => Nanos(nanos.load(Ordering::Acquire)),
+        }
     }
 }
 
@@ -41,6 +55,7 @@ const OFFSET_TRIES: usize = 3;
 pub(crate) struct KernelClock {
     clock: Clock,
     offset: Cell<Offset>,
+    largest_error: Cell<Option<Nanos>>,
 }
 
 /// Real time − monotonic time, as read at one moment.
@@ -54,7 +69,12 @@ struct Offset {
 
 impl KernelClock {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, offset: Cell::new(read_offset(clock)) }
+        Self { clock, offset: Cell::new(read_offset(clock)), largest_error: Cell::new(None) }
+    }
+
+    /// Largest error of an offset that was used; `None` if none was.
+    pub(crate) fn largest_error(&self) -> Option<Nanos> {
+        self.largest_error.get()
     }
 
     fn offset(&self, now: Nanos) -> Offset {
@@ -79,7 +99,11 @@ impl ArrivalClock for KernelClock {
         let arrival = Nanos(kernel.0.checked_sub(offset.nanos)?);
         // A packet cannot arrive after it was read; within the reading's error the two are the same moment.
         let is_plausible = arrival <= now + offset.error && now.saturating_sub(arrival) < OLDEST_ARRIVAL;
-        is_plausible.then(|| arrival.min(now))
+        if !is_plausible {
+            return None;
+        }
+        self.largest_error.set(self.largest_error.get().max(Some(offset.error)));
+        Some(arrival.min(now))
     }
 }
 

@@ -1,10 +1,12 @@
 //! One request on its way: what is known before its answer, and the record it becomes.
 
+use kneepoint_model::plan::TimeLimits;
 use kneepoint_model::record::{self, Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase};
 use kneepoint_model::{Failure, FailureKind, FailurePoint, Nanos, Prompt, Record, Secret, Side};
 use kneepoint_wire::exchange::{Answer, Exchange};
 use kneepoint_wire::transport::{Milestones, ReadDelay, TransportFailure};
 
+use crate::account::Reserved;
 use crate::journal::Finished;
 
 /// A request in flight.
@@ -24,6 +26,21 @@ pub(crate) struct Flight {
     pub(crate) exchange: Exchange,
     /// The answer is complete, and the rest of its framing is awaited until this instant, for the connection's sake.
     pub(crate) lingers_until: Option<Nanos>,
+    /// When the last bytes of the answer arrived.
+    pub(crate) last_piece: Option<Nanos>,
+    /// Its first token has been counted for the watch over the point.
+    pub(crate) first_token_told: bool,
+    /// What the run's limits were charged for it.
+    pub(crate) reserved: Reserved,
+}
+
+/// The time limit that a request has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overdue {
+    Connect,
+    FirstToken,
+    Chunk,
+    Total,
 }
 
 /// What the connection knows of a request's way.
@@ -44,8 +61,8 @@ pub(crate) enum End {
     Answered,
     /// The transport failed under it.
     Broken(TransportFailure, Nanos),
-    /// Its time ran out.
-    TimedOut(Nanos),
+    /// It passed a time limit, as was noticed then.
+    Overdue(Overdue, Nanos),
     /// The test ended before it did.
     Cut,
 }
@@ -66,7 +83,28 @@ impl Flight {
             target_output: prompt.output,
             exchange,
             lingers_until: None,
+            last_piece: None,
+            first_token_told: false,
+            reserved: times.reserved,
         }
+    }
+
+    /// When this request has to be ended if nothing more happens, and for passing which limit: `None` for an answer that
+    /// is complete but for its framing.
+    pub(crate) fn deadline(&self, is_sent: bool, limits: &TimeLimits) -> (Nanos, Option<Overdue>) {
+        let total = (self.dispatched + limits.total, Some(Overdue::Total));
+        if let Some(until) = self.lingers_until {
+            return (until.min(total.0), None);
+        }
+        let next = match (is_sent, self.exchange.point()) {
+            (false, _) => Some((self.dispatched + limits.connect, Overdue::Connect)),
+            (true, FailurePoint::Stream) => {
+                let last = self.last_piece.unwrap_or(self.dispatched);
+                limits.between_chunks.map(|between| (last + between, Overdue::Chunk))
+            }
+            (true, _) => limits.first_token.map(|first| (self.dispatched + first, Overdue::FirstToken)),
+        };
+        next.map(|(at, limit)| (at, Some(limit))).filter(|(at, _)| *at <= total.0).unwrap_or(total)
     }
 
     /// The record of this request.
@@ -123,6 +161,7 @@ pub(crate) struct Dispatch {
     pub(crate) intended: Nanos,
     pub(crate) dispatched: Nanos,
     pub(crate) phase: Phase,
+    pub(crate) reserved: Reserved,
 }
 
 fn how_far(flight: &Flight, milestones: Milestones, sent: Option<Nanos>) -> FailurePoint {
@@ -143,11 +182,16 @@ fn outcome(end: End, answer: &Answer, at: FailurePoint, sent: Option<Nanos>, sec
             Err(failure) => failure.clone(),
         },
         End::Broken(broken, when) => Failure { kind: broken.kind, side: broken.side, at, when, detail: broken.detail },
-        End::TimedOut(when) if sent.is_none() => {
-            Failure { kind: FailureKind::ConnectTimeout, side: Side::Network, at, when, detail: String::new() }
-        }
-        End::TimedOut(when) => {
-            Failure { kind: FailureKind::Timeout, side: Side::Server, at, when, detail: String::new() }
+        End::Overdue(limit, when) => {
+            let (kind, side) = match limit {
+                Overdue::Connect => (FailureKind::ConnectTimeout, Side::Network),
+                Overdue::FirstToken => (FailureKind::FirstTokenTimeout, Side::Server),
+                Overdue::Chunk => (FailureKind::ChunkTimeout, Side::Server),
+                // Whatever the limit is called: what was never sent had no connection in time.
+                Overdue::Total if sent.is_none() => (FailureKind::ConnectTimeout, Side::Network),
+                Overdue::Total => (FailureKind::Timeout, Side::Server),
+            };
+            Failure { kind, side, at, when, detail: String::new() }
         }
     };
     let detail = masked(failure.detail, secrets);

@@ -11,7 +11,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use kneepoint_analysis::stats::slo::meets;
+use kneepoint_analysis::stats::timeline::Timeline;
 use kneepoint_model::bundle::{self, PointEvent, TelemetrySample};
+use kneepoint_model::plan::Slo;
+use kneepoint_model::record::{Outcome, Phase};
 use kneepoint_model::{Record, RequestSource};
 use serde::Serialize;
 
@@ -53,6 +57,16 @@ enum Message {
     Record(Finished),
     Telemetry(TelemetrySample),
     Point(PointEvent, SyncSender<()>),
+    Judge(Judge),
+    Judged(SyncSender<(u64, u64)>),
+}
+
+/// What the records to come are judged by.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    pub(crate) slo: Slo,
+    /// Whether the answers are streams.
+    pub(crate) streamed: bool,
 }
 
 /// Where workers leave what they finished. Cheap to clone.
@@ -68,6 +82,18 @@ impl JournalSender {
 
     pub(crate) fn telemetry(&self, sample: TelemetrySample) {
         let _ = self.0.send(Message::Telemetry(sample));
+    }
+
+    /// Counts from now on how many records meet an SLO.
+    pub(crate) fn judge(&self, judge: Judge) -> Result<(), JournalError> {
+        self.0.send(Message::Judge(judge)).map_err(|_| JournalError::Stopped)
+    }
+
+    /// How many of the records handed over since [`JournalSender::judge`] met the SLO, and how many were judged.
+    pub(crate) fn judged(&self) -> Result<(u64, u64), JournalError> {
+        let (tell, wait) = sync_channel(1);
+        self.0.send(Message::Judged(tell)).map_err(|_| JournalError::Stopped)?;
+        wait.recv().map_err(|_| JournalError::Stopped)
     }
 
     /// Appends a point's event after everything handed over before it, and returns once it is on disk.
@@ -93,6 +119,7 @@ impl Journal {
             telemetry: Frames::create(directory.join(bundle::TELEMETRY))?,
             points: Lines::create(directory.join(bundle::POINTS))?,
             source,
+            verdict: None,
         };
         let (sender, receiver) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
@@ -126,6 +153,7 @@ struct Writer {
     telemetry: Frames,
     points: Lines,
     source: Arc<dyn RequestSource>,
+    verdict: Option<Verdict>,
 }
 
 impl Writer {
@@ -140,6 +168,11 @@ impl Writer {
                     self.flush()?;
                     self.points.append(&event)?;
                     let _ = done.send(());
+                }
+                Ok(Message::Judge(judge)) => self.verdict = Some(Verdict { judge, good: 0, offered: 0 }),
+                Ok(Message::Judged(tell)) => {
+                    let verdict = self.verdict.take();
+                    let _ = tell.send(verdict.map_or((0, 0), |verdict| (verdict.good, verdict.offered)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
@@ -160,6 +193,9 @@ impl Writer {
         if !text.is_empty() {
             record.output_tokens.local = self.source.count(&text);
         }
+        if let Some(verdict) = &mut self.verdict {
+            verdict.add(&record);
+        }
         self.requests.push(&record)
     }
 
@@ -172,6 +208,28 @@ impl Writer {
         self.requests.sync()?;
         self.telemetry.sync()?;
         self.points.sync()
+    }
+}
+
+/// The count of one point's records that meet an SLO.
+#[derive(Debug)]
+struct Verdict {
+    judge: Judge,
+    good: u64,
+    offered: u64,
+}
+
+impl Verdict {
+    /// As in the summary: failures are judged and bad, requests that were cut and those of the warm-up are not judged. An
+    /// answer whose TPOT cannot be known is not good.
+    fn add(&mut self, record: &Record) {
+        if record.phase != Phase::Measured || record.outcome == Outcome::Cut {
+            return;
+        }
+        self.offered += 1;
+        let good =
+            record.outcome.is_ok() && meets(&self.judge.slo, &Timeline::of(record), self.judge.streamed) == Some(true);
+        self.good += u64::from(good);
     }
 }
 

@@ -3,20 +3,28 @@
 //! Knows no dialect and no prompt: requests come ready-made through `RequestSource` and wire's template, answers come
 //! back as wire's facts. It leaves records and judges nothing; percentiles and validity are `analysis`'s.
 
+mod account;
 mod alarm;
+pub mod calibrate;
 pub mod clock;
+mod deadlines;
 mod flight;
 pub mod host;
 mod journal;
+mod links;
 mod once;
 mod point;
 pub mod preflight;
 pub mod probe;
+mod processor;
 pub mod progress;
 mod run;
+mod session;
 mod stop;
 mod task;
+mod watch;
 mod worker;
+mod world;
 
 pub use journal::JournalError;
 pub use once::OnceError;

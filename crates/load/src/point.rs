@@ -3,26 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use kneepoint_model::bundle::{PointEnd, PointEnded, PointEvent, PointStarted, TelemetrySample};
+use kneepoint_model::bundle::{PointEnd, PointEnded, PointEvent, PointStarted, SearchPoint};
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::{Nanos, PointSchedule, RequestSource};
 
 use crate::clock::Clock;
-use crate::host;
-use crate::journal::{Journal, JournalError, JournalSender};
-use crate::progress::{Phase, PointProgress};
+use crate::journal::{Journal, JournalError};
+use crate::progress::PointProgress;
 use crate::stop::{Stop, StopSignal};
 use crate::task::{PointTask, Prepared, Sending, Share, Timetable};
-use crate::worker::{Worker, WorkerReport};
+use crate::watch::{Watch, Watched};
+use crate::worker::Worker;
+use crate::world::{Net, World};
 
-/// How often the coordinator looks at the workers.
-const TICK: Duration = Duration::from_millis(20);
-/// How often progress is told.
+/// How often progress is told while prompts are made.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
-const TELEMETRY_EVERY: Nanos = Nanos::from_secs(1);
 /// Workers start this long after the point's facts are set, so that none of them starts late.
 const RUN_UP: Nanos = Nanos::from_millis(30);
 /// Requests made ready ahead of time take at most this much memory.
@@ -44,6 +41,13 @@ pub enum PointError {
     Journal(#[from] JournalError),
 }
 
+/// What became of a point.
+pub(crate) struct Ran {
+    pub(crate) ended: PointEnded,
+    /// Successful answers that ended in the window ÷ its length.
+    pub(crate) completed_per_second: f64,
+}
+
 /// What a point is run with.
 pub(crate) struct PointRun<'a> {
     pub(crate) index: u32,
@@ -53,15 +57,23 @@ pub(crate) struct PointRun<'a> {
     pub(crate) clock: Clock,
     pub(crate) stop: &'a Arc<StopSignal>,
     pub(crate) workers: usize,
+    /// What a search measures here.
+    pub(crate) search: Option<SearchPoint>,
 }
 
 impl PointRun<'_> {
-    /// Runs the point and returns its last line for `points.jsonl`, already written.
-    pub(crate) fn run(
+    /// Runs the point over the network; [`PointRun::close`] writes down what became of it.
+    pub(crate) fn run(&self, sending: Sending, progress: &mut dyn FnMut(PointProgress)) -> Result<Ran, PointError> {
+        self.run_in(|| Net::new(self.clock, self.workers), sending, progress)
+    }
+
+    /// Runs the point in worlds of the caller's, one a worker.
+    pub(crate) fn run_in<W: World + Send>(
         &self,
+        world: impl Fn() -> std::io::Result<W>,
         sending: Sending,
         progress: &mut dyn FnMut(PointProgress),
-    ) -> Result<PointEnded, PointError> {
+    ) -> Result<Ran, PointError> {
         let schedule = self.source.schedule(self.number(), self.point);
         let workers = self.workers_for(schedule.as_ref());
         let ready = Ready::default();
@@ -91,22 +103,32 @@ impl PointRun<'_> {
                 started: task.started,
                 window_start: task.window_start,
                 window_end: task.window_end(),
-                search: None,
+                search: self.search,
             }))?;
-            let process_cpu = std::thread::scope(|scope| {
+            task.account.begin(task.platform, task.started);
+            let watched = std::thread::scope(|scope| {
                 let mut handles = Vec::with_capacity(workers);
                 for (worker, receiver) in receivers.into_iter().enumerate() {
                     let share = self.share(schedule.as_ref(), task.started, worker, workers);
-                    let worker = Worker::new(&task, self.clock, self.journal.sender(), receiver, share);
-                    let worker = worker.map_err(PointError::Poll)?;
+                    let world = world().map_err(PointError::Poll)?;
+                    let worker = Worker::new(&task, world, self.journal.sender(), receiver, share);
                     handles.push(scope.spawn(move || worker.run()));
                 }
-                self.watch(&task, handles, progress)
-            })?;
-            let ended = self.ended(&task, schedule.as_ref(), process_cpu);
-            self.journal.sender().point(PointEvent::Ended(ended))?;
-            Ok(ended)
+                Watch { task: &task, point: self.point, clock: self.clock, journal: self.journal }
+                    .over(handles, progress)
+            });
+            task.account.end(task.platform, self.clock.now());
+            let ended = self.ended(&task, schedule.as_ref(), watched?);
+            let window = ended.window_end.saturating_sub(ended.window_start);
+            let completed = task.counters.completed.load(Ordering::Acquire) as f64;
+            let completed_per_second = if window == Nanos::ZERO { 0.0 } else { completed / window.as_secs_f64() };
+            Ok(Ran { ended, completed_per_second })
         })
+    }
+
+    /// Writes down how the point ended, after all its records.
+    pub(crate) fn close(&self, ended: PointEnded) -> Result<(), PointError> {
+        Ok(self.journal.sender().point(PointEvent::Ended(ended))?)
     }
 
     fn number(&self) -> usize {
@@ -160,52 +182,7 @@ impl PointRun<'_> {
         let latest_end = window_start + hold.at_most.max(hold.at_least);
         let timetable = Timetable { started, window_start, window_end, latest_end };
         let min_samples = schedule.is_none().then_some(hold.min_samples);
-        PointTask::new(self.index, sending, &timetable, min_samples, hold.drain, Arc::clone(self.stop))
-    }
-
-    /// Watches the workers until all have returned: telemetry, progress, and the process's CPU over the window.
-    fn watch(
-        &self,
-        task: &PointTask,
-        handles: Vec<ScopedJoinHandle<'_, std::io::Result<WorkerReport>>>,
-        progress: &mut dyn FnMut(PointProgress),
-    ) -> Result<Watched, PointError> {
-        let mut telemetry = Telemetry::new(self.clock.now());
-        let mut window_cpu = [None, None];
-        let mut told: Option<Nanos> = None;
-        while handles.iter().any(|handle| !handle.is_finished()) {
-            std::thread::sleep(TICK);
-            let now = self.clock.now();
-            for (edge, cpu) in [task.window_start, task.window_end()].into_iter().zip(&mut window_cpu) {
-                if now >= edge && cpu.is_none() {
-                    *cpu = Some((now, host::process_cpu()));
-                }
-            }
-            if now < task.window_end() {
-                // A closed loop's window may still be growing.
-                window_cpu[1] = None;
-            }
-            telemetry.sample(task, now, &self.journal.sender());
-            if told.is_none_or(|told| now.saturating_sub(told) >= PROGRESS_EVERY) {
-                told = Some(now);
-                progress(point_progress(task, now));
-            }
-            if self.journal.has_failed() {
-                // Nothing more can be kept: measuring on would only cost the platform and the user.
-                self.stop.request();
-                self.stop.request();
-            }
-        }
-        progress(point_progress(task, self.clock.now()));
-        let mut watched = Watched { process_cpu_share: process_share(window_cpu), ..Watched::default() };
-        for handle in handles {
-            let report = handle.join().map_err(|_| PointError::Thread)?.map_err(PointError::Poll)?;
-            watched.unsent += report.unsent;
-            watched.interrupted |= report.interrupted;
-            watched.worker_cpu_share = larger(watched.worker_cpu_share, report.cpu_share);
-            watched.worker_wait_share = larger(watched.worker_wait_share, report.wait_share);
-        }
-        Ok(watched)
+        PointTask::new(self.index, self.point, sending, &timetable, min_samples, Arc::clone(self.stop))
     }
 
     /// One worker's share: every n-th arrival, or an equal number of slots.
@@ -239,6 +216,9 @@ impl PointRun<'_> {
         });
         // A closed loop schedules a request by sending it.
         let scheduled = scheduled.unwrap_or_else(|| task.counters.measured.load(Ordering::Acquire));
+        let end = task.end();
+        // What the run was not stopped for and still was not sent, a cap or this machine kept from being sent.
+        let (unsent, kept_back) = if end == PointEnd::Planned { (0, watched.unsent) } else { (watched.unsent, 0) };
         PointEnded {
             point: self.index,
             started: task.started,
@@ -246,32 +226,18 @@ impl PointRun<'_> {
             window_end,
             ended: self.clock.now(),
             scheduled,
-            unsent: watched.unsent,
-            interrupted: watched.interrupted,
-            end: if watched.interrupted { PointEnd::Stopped } else { PointEnd::Planned },
-            held_back: 0,
-            clock_mapping_error: None,
+            unsent,
+            interrupted: end == PointEnd::Stopped,
+            end,
+            dropped: task.counters.dropped.load(Ordering::Acquire) + kept_back,
+            held_back: task.counters.held_back.load(Ordering::Acquire),
+            clock_mapping_error: watched.clock_mapping_error,
             search: None,
-            dropped: task.counters.dropped.load(Ordering::Acquire),
             worker_cpu_share: watched.worker_cpu_share,
             worker_wait_share: watched.worker_wait_share,
             process_cpu_share: watched.process_cpu_share,
         }
     }
-}
-
-/// What the watch over a point's workers brought.
-#[derive(Clone, Copy, Debug, Default)]
-struct Watched {
-    unsent: u64,
-    interrupted: bool,
-    worker_cpu_share: Option<f64>,
-    worker_wait_share: Option<f64>,
-    process_cpu_share: Option<f64>,
-}
-
-fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).reduce(f64::max)
 }
 
 #[derive(Debug, Default)]
@@ -311,64 +277,4 @@ impl Maker {
 fn capacity(request_bytes: usize, workers: usize) -> usize {
     let fits = READY_BYTES / (request_bytes as u64 + 256) / workers as u64;
     usize::try_from(fits).unwrap_or(usize::MAX).clamp(16, 16_384)
-}
-
-fn process_share(edges: [Option<(Nanos, Nanos)>; 2]) -> Option<f64> {
-    let [Some((from, cpu_from)), Some((to, cpu_to))] = edges else { return None };
-    let wall = to.since(from).filter(|wall| *wall > Nanos::ZERO)?;
-    Some(cpu_to.saturating_sub(cpu_from).as_secs_f64() / wall.as_secs_f64() / host::cores() as f64)
-}
-
-fn point_progress(task: &PointTask, now: Nanos) -> PointProgress {
-    let window_end = task.window_end();
-    let phase = if now < task.window_start {
-        Phase::WarmUp
-    } else if now < window_end {
-        Phase::Measuring
-    } else {
-        Phase::Draining
-    };
-    PointProgress {
-        point: task.point,
-        phase,
-        elapsed: now.saturating_sub(task.started),
-        expected: window_end.saturating_sub(task.started),
-        dispatched: task.counters.dispatched.load(Ordering::Relaxed),
-        ended: task.counters.ended.load(Ordering::Relaxed),
-        failed: task.counters.failed.load(Ordering::Relaxed),
-        in_flight: task.counters.in_flight(),
-    }
-}
-
-/// Takes a sample of the client once a second.
-struct Telemetry {
-    due: Nanos,
-    last: (Nanos, Nanos),
-}
-
-impl Telemetry {
-    fn new(now: Nanos) -> Self {
-        Self { due: now + TELEMETRY_EVERY, last: (now, host::process_cpu()) }
-    }
-
-    fn sample(&mut self, task: &PointTask, now: Nanos, journal: &JournalSender) {
-        if now < self.due {
-            return;
-        }
-        let cpu = host::process_cpu();
-        let wall = now.saturating_sub(self.last.0).as_secs_f64();
-        journal.telemetry(TelemetrySample {
-            at: now,
-            point: task.point,
-            in_flight: task.counters.in_flight(),
-            dispatched: task.counters.dispatched.load(Ordering::Relaxed),
-            ended: task.counters.ended.load(Ordering::Relaxed),
-            failed: task.counters.failed.load(Ordering::Relaxed),
-            lag_max: Nanos(task.counters.lag_max.swap(0, Ordering::Relaxed)),
-            rtt: None,
-            cpu_cores: (wall > 0.0).then(|| cpu.saturating_sub(self.last.1).as_secs_f64() / wall),
-        });
-        self.last = (now, cpu);
-        self.due = now + TELEMETRY_EVERY;
-    }
 }

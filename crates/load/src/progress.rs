@@ -1,6 +1,7 @@
 //! What a run tells while it goes on.
 
 use kneepoint_model::Nanos;
+use kneepoint_model::plan::Point;
 
 /// The part of a point that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,15 @@ pub enum Progress<'a> {
     Probing {
         /// Its name.
         platform: &'a str,
+    },
+    /// A search is about to measure a point that is not one of the plan's.
+    Searching {
+        /// Its index, past those of the plan's points.
+        point: u32,
+        /// The point.
+        at: &'a Point,
+        /// How many the search has measured, this one included.
+        step: usize,
     },
     /// A point is under way.
     Point(PointProgress),

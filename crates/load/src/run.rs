@@ -1,23 +1,24 @@
 //! A whole run: probe, point after point, and the bundle's frame around them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kneepoint_model::bundle::{self, Environment, GitState, Manifest, PointEnded, RunStatus};
-use kneepoint_model::plan::{ConnectionPolicy, LengthControl, Point};
+use kneepoint_model::plan::Point;
 use kneepoint_model::{Plan, RequestSource};
 
+use crate::account::Account;
 use crate::clock::{self, Clock};
 use crate::host;
 use crate::journal::{Journal, JournalError};
-use crate::point::{PointError, PointRun};
+use crate::point::PointError;
 use crate::probe::{self, ProbeError, Probed};
 use crate::progress::Progress;
+use crate::session::{self, Session};
 use crate::stop::{Stop, StopSignal};
-use crate::task::Sending;
 
 /// What a run needs beside its plan.
 #[derive(Debug)]
@@ -90,7 +91,7 @@ pub fn run(
     // Read together: instants in the bundle count from this moment.
     let (clock, started) = (Clock::start(), clock::unix_seconds());
     let points = plan.points();
-    let probed = probe_all(plan, source, &points, (clock, stop), progress)?;
+    let probed = probe_all(plan, source, &session::first_points(plan), (clock, stop), progress)?;
     let environment = Environment {
         platforms: plan
             .platforms
@@ -113,6 +114,7 @@ pub fn run(
         git: options.git,
         clock: if probed.iter().all(|seen| seen.kernel_stamps) { "kernel" } else { "read" }.into(),
         points: points.len(),
+        skipped: Vec::new(),
         limit: None,
         calibration: None,
         sha256: BTreeMap::new(),
@@ -125,31 +127,27 @@ pub fn run(
 
     let journal = Journal::open(&directory, Arc::clone(source), clock)?;
     let workers = options.workers.unwrap_or_else(|| host::cores().saturating_sub(1)).max(1);
-    let mut ended = Vec::with_capacity(points.len());
-    let mut failure = None;
-    for (index, point) in (0_u32..).zip(&points) {
-        if stop.asked() != Stop::No {
-            break;
-        }
-        let sending = sending(plan, point, &probed[point.platform])?;
-        let point_run = PointRun { index, point, source, journal: &journal, clock, stop, workers };
-        match point_run.run(sending, &mut |state| progress(Progress::Point(state))) {
-            Ok(facts) => {
-                progress(Progress::PointDone { ended: &facts });
-                ended.push(facts);
-            }
-            Err(source) => {
-                failure = Some(RunError::Point { point: index, source });
-                break;
-            }
-        }
-    }
+    let mut session = Session {
+        plan,
+        source,
+        journal: &journal,
+        clock,
+        stop,
+        workers,
+        account: Arc::new(Account::new(plan)),
+        probed: &probed,
+        ended: Vec::with_capacity(points.len()),
+        skipped: BTreeSet::new(),
+    };
+    let failure = session.run(progress).err();
+    let (limit, ended, skipped) = (session.limit(), session.ended, session.skipped);
     let closed = journal.close();
+    manifest.limit = limit;
+    manifest.skipped = skipped.into_iter().collect();
     manifest.status = match (&failure, &closed) {
+        (None, Ok(())) if limit.is_some() => RunStatus::LimitReached,
         (None, Ok(())) if stop.asked() == Stop::No => RunStatus::Complete,
-        (None, Ok(())) if ended.len() == points.len() && ended.iter().all(|point| !point.interrupted) => {
-            RunStatus::Complete
-        }
+        (None, Ok(())) if is_whole(plan, &manifest, &ended) => RunStatus::Complete,
         (None, Ok(())) => RunStatus::Interrupted,
         _ => RunStatus::Failed,
     };
@@ -179,21 +177,12 @@ fn probe_all(
     Ok(probed)
 }
 
-fn sending(plan: &Plan, point: &Point, probed: &Probed) -> Result<Sending, RunError> {
-    let platform = &plan.platforms[point.platform];
-    let model = platform.model.as_deref().unwrap_or(&plan.model.id);
-    let length = match probed.environment.observed.length_control {
-        LengthControl::Auto => LengthControl::Natural,
-        settled => settled,
-    };
-    let template = probe::template(platform, &plan.workloads[point.workload], model, length)?;
-    Ok(Sending {
-        endpoint: probed.endpoint.clone(),
-        template: Arc::new(template),
-        keep_alive: platform.connection == ConnectionPolicy::KeepAlive,
-        keep_text: plan.model.tokenizer.is_some(),
-        request_timeout: platform.time_limits.total,
-    })
+/// `true` if every point of the plan was measured to its end or left out on purpose; of a plan with a search nobody knows
+/// how many there would have been.
+fn is_whole(plan: &Plan, manifest: &Manifest, ended: &[PointEnded]) -> bool {
+    let has_search = plan.loads.iter().any(|load| load.search.is_some());
+    let done = ended.len() + manifest.skipped.len();
+    !has_search && done == manifest.points && ended.iter().all(|point| !point.interrupted)
 }
 
 fn write_json(directory: &Path, name: &str, value: &impl serde::Serialize) -> Result<(), RunError> {

@@ -1,19 +1,24 @@
 //! One point as the workers see it: what to send, when to stop, and the counters everybody reads.
 
 use std::iter::Peekable;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use kneepoint_model::bundle::PointEnd;
+use kneepoint_model::plan::{Point, TimeLimits};
 use kneepoint_model::{Nanos, Prompt};
 use kneepoint_wire::request::RequestTemplate;
 use kneepoint_wire::transport::Endpoint;
 
+use crate::account::Account;
 use crate::stop::StopSignal;
 
 /// What all workers of one point share. Instants are on the run's clock.
 #[derive(Debug)]
 pub(crate) struct PointTask {
     pub(crate) point: u32,
+    /// Index of the platform in the plan.
+    pub(crate) platform: usize,
     pub(crate) endpoint: Endpoint,
     pub(crate) template: Arc<RequestTemplate>,
     pub(crate) keep_alive: bool,
@@ -25,12 +30,15 @@ pub(crate) struct PointTask {
     pub(crate) min_samples: Option<u64>,
     pub(crate) latest_end: Nanos,
     pub(crate) drain: Nanos,
-    pub(crate) request_timeout: Nanos,
+    pub(crate) time_limits: TimeLimits,
+    pub(crate) max_in_flight: Option<u32>,
+    pub(crate) account: Arc<Account>,
     pub(crate) stop: Arc<StopSignal>,
     pub(crate) counters: Counters,
     window_end: AtomicU64,
     /// Closed loop: `window_end` is final.
     settled: AtomicBool,
+    ended_early: OnceLock<PointEnd>,
 }
 
 /// Figures for progress and telemetry; statistics come from records, never from here.
@@ -45,6 +53,13 @@ pub(crate) struct Counters {
     pub(crate) samples: AtomicU64,
     /// Requests intended in the window that this machine could not send.
     pub(crate) dropped: AtomicU64,
+    /// Requests intended in the window that `max_in_flight` held back.
+    pub(crate) held_back: AtomicU64,
+    /// Successful answers that ended in the window.
+    pub(crate) completed: AtomicU64,
+    /// First tokens since the last look of the watch, and their TTFTs together, ns.
+    first_tokens: AtomicU64,
+    first_tokens_waited: AtomicU64,
     /// Largest lag since the last telemetry sample, ns.
     pub(crate) lag_max: AtomicU64,
 }
@@ -55,6 +70,20 @@ impl Counters {
         // Read in this order, so that a request ending in between never makes the difference negative.
         let ended = self.ended.load(Ordering::Acquire);
         self.dispatched.load(Ordering::Acquire).saturating_sub(ended)
+    }
+
+    /// A first token came, so long after it was wanted.
+    pub(crate) fn tell_first_token(&self, waited: Nanos) {
+        self.first_tokens.fetch_add(1, Ordering::AcqRel);
+        self.first_tokens_waited.fetch_add(waited.0, Ordering::AcqRel);
+    }
+
+    /// Mean TTFT of the first tokens since the last call, ms; `None` where none came.
+    pub(crate) fn take_mean_ttft_ms(&self) -> Option<f64> {
+        // A first token told in between is in the one and not in the other: of no weight to a mean over a second.
+        let (count, sum) =
+            (self.first_tokens.swap(0, Ordering::AcqRel), self.first_tokens_waited.swap(0, Ordering::AcqRel));
+        (count > 0).then(|| Nanos(sum).as_millis_f64() / count as f64)
     }
 }
 
@@ -74,34 +103,39 @@ pub(crate) struct Sending {
     pub(crate) template: Arc<RequestTemplate>,
     pub(crate) keep_alive: bool,
     pub(crate) keep_text: bool,
-    pub(crate) request_timeout: Nanos,
+    pub(crate) time_limits: TimeLimits,
+    pub(crate) account: Arc<Account>,
 }
 
 impl PointTask {
     pub(crate) fn new(
-        point: u32,
+        number: u32,
+        point: &Point,
         sending: Sending,
         timetable: &Timetable,
         min_samples: Option<u64>,
-        drain: Nanos,
         stop: Arc<StopSignal>,
     ) -> Self {
         Self {
-            point,
+            point: number,
+            platform: point.platform,
+            max_in_flight: point.max_in_flight,
+            account: sending.account,
             endpoint: sending.endpoint,
             template: sending.template,
             keep_alive: sending.keep_alive,
             keep_text: sending.keep_text,
-            request_timeout: sending.request_timeout,
+            time_limits: sending.time_limits,
             started: timetable.started,
             window_start: timetable.window_start,
             min_samples,
             latest_end: timetable.latest_end,
-            drain,
+            drain: point.hold.drain,
             stop,
             counters: Counters::default(),
             window_end: AtomicU64::new(timetable.window_end.0),
             settled: AtomicBool::new(false),
+            ended_early: OnceLock::new(),
         }
     }
 
@@ -110,8 +144,17 @@ impl PointTask {
         Nanos(self.window_end.load(Ordering::Acquire))
     }
 
-    /// Ends the window at `at`, unless it ends earlier already, for good.
-    pub(crate) fn end_window_at(&self, at: Nanos) {
+    /// Why the window ended.
+    pub(crate) fn end(&self) -> PointEnd {
+        self.ended_early.get().copied().unwrap_or_default()
+    }
+
+    /// Ends the window at `at` for good, unless it has ended already.
+    pub(crate) fn end_early(&self, end: PointEnd, at: Nanos) {
+        if at >= self.window_end() {
+            return;
+        }
+        let _ = self.ended_early.set(end);
         self.settled.store(true, Ordering::Release);
         self.window_end.fetch_min(at.0, Ordering::AcqRel);
     }

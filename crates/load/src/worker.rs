@@ -7,27 +7,24 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::time::Duration;
 
+use kneepoint_model::bundle::PointEnd;
 use kneepoint_model::record::{Outcome, Phase};
 use kneepoint_model::{FailureKind, FailurePoint, Nanos};
 use kneepoint_wire::exchange::Step;
-use kneepoint_wire::transport::{ArrivalClock, Condition, Milestones, ReadBuffer, Transport, TransportFailure};
-use mio::{Events, Interest, Poll, Token};
+use kneepoint_wire::transport::{Condition, Milestones, TransportFailure};
 
-use crate::alarm::Alarm;
-use crate::clock::{Clock, KernelClock};
+use crate::deadlines::Deadlines;
 use crate::flight::{Dispatch, End, Flight, Passage};
-use crate::host::{raise_thread_priority, thread_cpu, thread_waited};
+use crate::host::raise_thread_priority;
 use crate::journal::JournalSender;
+use crate::links::{Link, Links};
+use crate::processor::ProcessorWindow;
 use crate::stop::Stop;
 use crate::task::{PointTask, Prepared, Share};
+use crate::world::{Connection, Stirred, World};
 
-/// One read takes at most this much.
-const READ_BUFFER: usize = 64 * 1024;
-/// Longest sleep: how late a stop request may be noticed.
-const HEARTBEAT: Nanos = Nanos::from_millis(50);
-/// How soon to look again for a prompt that is due but not ready.
+/// How soon to look again for a prompt that is due but not ready, or for room under `max_in_flight`.
 const STARVED_RETRY: Nanos = Nanos(200_000);
 /// How long a complete answer may hold its connection until its framing is complete too.
 const LINGER: Nanos = Nanos::from_millis(20);
@@ -39,8 +36,6 @@ const IDLE_LIMIT: Nanos = Nanos::from_secs(4);
 const FAILURE_PAUSE: Nanos = Nanos::from_millis(100);
 const FAILURE_PAUSE_MAX: Nanos = Nanos::from_secs(1);
 
-const ALARM: Token = Token(usize::MAX);
-
 /// What a worker says at the end of a point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WorkerReport {
@@ -50,8 +45,8 @@ pub(crate) struct WorkerReport {
     pub(crate) wait_share: Option<f64>,
     /// Arrivals in the window that were never dispatched.
     pub(crate) unsent: u64,
-    /// `true` if the run was stopped before the window ended.
-    pub(crate) interrupted: bool,
+    /// Largest error of the mapping from the kernel's clock.
+    pub(crate) clock_mapping_error: Option<Nanos>,
 }
 
 /// A closed-loop slot waiting for its next request.
@@ -61,131 +56,88 @@ struct FreeSlot {
     failures: u32,
 }
 
-#[derive(Debug)]
-struct Link {
-    transport: Transport,
-    flight: Option<Flight>,
-    /// Failures in a row on the closed-loop slot the flight belongs to.
-    slot_failures: u32,
-    generation: u64,
-    idle_since: Nanos,
-}
-
-pub(crate) struct Worker<'a> {
+pub(crate) struct Worker<'a, W: World> {
     task: &'a PointTask,
-    clock: KernelClock,
+    world: W,
     journal: JournalSender,
     prepared: Receiver<Prepared>,
     next: Option<Prepared>,
     share: Share,
     free_slots: VecDeque<FreeSlot>,
-    poll: Poll,
-    alarm: Alarm,
-    buffer: ReadBuffer,
-    links: Vec<Option<Link>>,
-    vacant: Vec<usize>,
-    idle: Vec<usize>,
-    /// Deadlines in the order of dispatch; all requests of a point have the same limit, so this is the order of time.
-    deadlines: VecDeque<(Nanos, usize, u64)>,
-    lingering: VecDeque<(Nanos, usize, u64)>,
+    links: Links<W::Connection>,
+    deadlines: Deadlines,
     open: usize,
-    generation: u64,
-    interrupted: bool,
-    cpu_window: CpuWindow,
+    /// The arrival at the head of the schedule has had to wait for room.
+    held_back: bool,
+    processor: ProcessorWindow,
 }
 
-/// What the thread had used and waited for at the edges of the measured window.
-#[derive(Clone, Copy, Debug, Default)]
-struct CpuWindow {
-    start: Option<CpuSample>,
-    end: Option<CpuSample>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct CpuSample {
-    at: Nanos,
-    used: Nanos,
-    waited: Option<Nanos>,
-}
-
-impl CpuSample {
-    fn take(at: Nanos) -> Self {
-        Self { at, used: thread_cpu(), waited: thread_waited() }
-    }
-}
-
-impl<'a> Worker<'a> {
+impl<'a, W: World> Worker<'a, W> {
     pub(crate) fn new(
         task: &'a PointTask,
-        clock: Clock,
+        world: W,
         journal: JournalSender,
         prepared: Receiver<Prepared>,
         share: Share,
-    ) -> std::io::Result<Self> {
-        let poll = Poll::new()?;
-        let alarm = Alarm::register(poll.registry(), ALARM)?;
+    ) -> Self {
         let free_slots = match &share {
             Share::Arrivals(_) => VecDeque::new(),
             Share::Slots(n) => (0..*n).map(|_| FreeSlot { at: task.started, failures: 0 }).collect(),
         };
-        Ok(Self {
+        Self {
             task,
-            clock: KernelClock::new(clock),
+            world,
             journal,
             prepared,
             next: None,
             share,
             free_slots,
-            poll,
-            alarm,
-            buffer: ReadBuffer::new(READ_BUFFER),
-            links: Vec::new(),
-            vacant: Vec::new(),
-            idle: Vec::new(),
-            deadlines: VecDeque::new(),
-            lingering: VecDeque::new(),
+            links: Links::new(),
+            deadlines: Deadlines::default(),
             open: 0,
-            generation: 0,
-            interrupted: false,
-            cpu_window: CpuWindow::default(),
-        })
+            held_back: false,
+            processor: ProcessorWindow::default(),
+        }
     }
 
     /// Sends this worker's share of the point and returns when its last request has ended or was cut.
     pub(crate) fn run(mut self) -> std::io::Result<WorkerReport> {
         raise_thread_priority();
-        let mut events = Events::with_capacity(1024);
+        let mut stirred: Vec<Stirred> = Vec::with_capacity(1024);
         loop {
-            let now = self.clock.now();
+            let now = self.world.now();
             self.heed_stop(now);
-            let wake = self.dispatch_due(now);
-            let now = self.clock.now();
+            let dispatch = self.dispatch_due(now);
+            let now = self.world.now();
             self.expire(now);
-            self.sample_cpu(now);
             let window_end = self.task.window_end();
-            let sending =
-                now < window_end || (!self.interrupted && self.task.min_samples.is_some() && self.task.may_start(now));
+            self.processor.tell(now, self.task.window_start, window_end);
+            let sending = now < window_end || (self.task.min_samples.is_some() && self.task.may_start(now));
             if !sending {
-                let deadline = window_end + self.task.drain;
                 if self.open == 0 {
                     break;
                 }
-                if now >= deadline || self.task.stop.asked() == Stop::Now {
+                if now >= window_end + self.task.drain || self.task.stop.asked() == Stop::Now {
                     self.cut_all();
                     break;
                 }
             }
-            self.wait(&mut events, wake, now)?;
-            self.handle(&events);
+            let edges = [self.task.window_start, window_end, window_end + self.task.drain];
+            let edge = edges.into_iter().find(|edge| *edge > now);
+            let other = self.deadlines.next().into_iter().chain(edge).min();
+            self.world.wait(now, dispatch, other, &mut stirred)?;
+            for (place, read_closed) in stirred.drain(..) {
+                self.move_bytes(place, read_closed);
+            }
         }
-        let (cpu_share, wait_share) = self.cpu_shares();
-        Ok(WorkerReport { cpu_share, wait_share, unsent: self.unsent(), interrupted: self.interrupted })
+        let (cpu_share, wait_share) = self.processor.shares(self.world.now());
+        let clock_mapping_error = self.world.clock_mapping_error();
+        Ok(WorkerReport { cpu_share, wait_share, unsent: self.unsent(), clock_mapping_error })
     }
 
     fn heed_stop(&mut self, now: Nanos) {
-        if !self.interrupted && self.task.stop.asked() != Stop::No && now < self.task.window_end() {
-            self.interrupted = true;
-            self.task.end_window_at(now);
+        if self.task.stop.asked() != Stop::No && now < self.task.window_end() {
+            self.task.end_early(PointEnd::Stopped, now);
         }
     }
 
@@ -204,12 +156,23 @@ impl<'a> Worker<'a> {
             }
             let allowed = match &self.share {
                 Share::Arrivals(_) => intended < self.task.window_end(),
-                Share::Slots(_) => !self.interrupted && self.task.may_start(now),
+                Share::Slots(_) => self.task.may_start(now),
             };
             if !allowed {
                 return None;
             }
+            if !self.has_room() {
+                self.held_back = true;
+                // What the cap holds back to the end of the window is dropped, and counted as such.
+                return (now < self.task.window_end()).then_some(now + STARVED_RETRY);
+            }
             let Some(prepared) = self.take_prepared() else { return Some(now + STARVED_RETRY) };
+            now = self.world.now();
+            let (input, output) = (prepared.prompt.target_input, prepared.prompt.output);
+            let Some(reserved) = self.task.account.admit(self.task.platform, input, output, now) else {
+                self.task.end_early(PointEnd::Limit, now);
+                return None;
+            };
             match &mut self.share {
                 Share::Arrivals(arrivals) => {
                     let due = arrivals.next();
@@ -219,35 +182,46 @@ impl<'a> Worker<'a> {
                     self.free_slots.pop_front();
                 }
             }
-            now = self.clock.now();
-            self.dispatch(&prepared, intended, now, failures);
+            let phase = if self.task.is_measured(intended) { Phase::Measured } else { Phase::WarmUp };
+            if std::mem::take(&mut self.held_back) && phase == Phase::Measured {
+                self.task.counters.held_back.fetch_add(1, Ordering::AcqRel);
+            }
+            self.dispatch(&prepared, Dispatch { intended, dispatched: now, phase, reserved }, failures);
         }
+    }
+
+    /// `false` if the plan's cap on requests in flight is reached. Workers look without a lock, so that two of them may pass
+    /// together; the cap is then exceeded by fewer requests than there are workers.
+    fn has_room(&self) -> bool {
+        self.task.max_in_flight.is_none_or(|most| self.task.counters.in_flight() < u64::from(most))
     }
 
     fn take_prepared(&mut self) -> Option<Prepared> {
         if self.next.is_none() {
-            match self.prepared.try_recv() {
-                Ok(prepared) => self.next = Some(prepared),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
-            }
+            self.next = if W::WAITS_FOR_REQUESTS {
+                self.prepared.recv().ok()
+            } else {
+                match self.prepared.try_recv() {
+                    Ok(prepared) => Some(prepared),
+                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+                }
+            };
         }
         self.next.take()
     }
 
-    fn dispatch(&mut self, prepared: &Prepared, intended: Nanos, dispatched: Nanos, failures: u32) {
+    fn dispatch(&mut self, prepared: &Prepared, times: Dispatch, failures: u32) {
         let counters = &self.task.counters;
         counters.dispatched.fetch_add(1, Ordering::AcqRel);
-        counters.lag_max.fetch_max(dispatched.saturating_sub(intended).0, Ordering::Relaxed);
-        let phase = if self.task.is_measured(intended) { Phase::Measured } else { Phase::WarmUp };
-        if phase == Phase::Measured {
+        counters.lag_max.fetch_max(times.dispatched.saturating_sub(times.intended).0, Ordering::Relaxed);
+        if times.phase == Phase::Measured {
             counters.measured.fetch_add(1, Ordering::AcqRel);
         }
         let exchange = self.task.template.exchange(self.task.keep_text);
-        let times = Dispatch { intended, dispatched, phase };
         let mut flight = Flight::new(prepared.index, &prepared.prompt, prepared.bytes.len(), exchange, times);
         self.open += 1;
 
-        let place = match self.take_idle(dispatched) {
+        let place = match self.take_idle(times.dispatched) {
             Some(place) => {
                 flight.reused = true;
                 place
@@ -255,29 +229,27 @@ impl<'a> Worker<'a> {
             None => match self.connect() {
                 Ok(place) => place,
                 Err(failure) => {
-                    let end = End::Broken(failure, self.clock.now());
-                    let milestones = Milestones { started: Some(dispatched), ..Milestones::default() };
+                    let end = End::Broken(failure, self.world.now());
+                    let milestones = Milestones { started: Some(times.dispatched), ..Milestones::default() };
                     self.settle(flight, end, failures, &Passage { milestones, ..Passage::default() });
                     return;
                 }
             },
         };
-        self.generation += 1;
-        let generation = self.generation;
-        let link = self.links[place].as_mut().expect("invariant: the place was just filled");
+        let (look, _) = flight.deadline(false, &self.task.time_limits);
+        self.deadlines.plan(place, look);
+        let link = self.links.get_mut(place).expect("invariant: the place was just filled");
         link.flight = Some(flight);
         link.slot_failures = failures;
-        link.generation = generation;
-        self.deadlines.push_back((dispatched + self.task.request_timeout, place, generation));
-        if let Err(failure) = link.transport.send(&prepared.bytes, &self.clock) {
-            self.end_flight(place, End::Broken(failure, self.clock.now()), false);
+        if let Err(failure) = self.world.send(&mut link.connection, &prepared.bytes) {
+            self.end_flight(place, End::Broken(failure, self.world.now()), false);
         }
     }
 
     /// The kept connection used last, if it has not been idle for too long.
     fn take_idle(&mut self, now: Nanos) -> Option<usize> {
-        while let Some(place) = self.idle.pop() {
-            let Some(link) = self.links[place].as_ref() else { continue };
+        while let Some(place) = self.links.take_kept() {
+            let Some(link) = self.links.get_mut(place) else { continue };
             if link.flight.is_some() {
                 continue;
             }
@@ -290,138 +262,85 @@ impl<'a> Worker<'a> {
     }
 
     fn connect(&mut self) -> Result<usize, TransportFailure> {
-        let place = self.vacant.pop().unwrap_or_else(|| {
-            self.links.push(None);
-            self.links.len() - 1
-        });
-        let transport = match self.open_transport(place) {
-            Ok(transport) => transport,
-            Err(failure) => {
-                self.vacant.push(place);
-                return Err(failure);
+        let place = self.links.reserve();
+        match self.world.connect(&self.task.endpoint, place) {
+            Ok(connection) => {
+                let idle_since = self.world.now();
+                self.links.fill(place, Link { connection, flight: None, slot_failures: 0, idle_since });
+                Ok(place)
             }
-        };
-        let idle_since = self.clock.now();
-        self.links[place] = Some(Link { transport, flight: None, slot_failures: 0, generation: 0, idle_since });
-        Ok(place)
-    }
-
-    /// Begins a connection whose events carry `place`.
-    fn open_transport(&self, place: usize) -> Result<Transport, TransportFailure> {
-        let mut transport = Transport::connect(&self.task.endpoint, &self.clock)?;
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        match self.poll.registry().register(transport.socket(), Token(place), interest) {
-            Ok(()) => Ok(transport),
-            Err(error) => Err(kneepoint_wire::transport::connect_failure(&error)),
+            Err(failure) => {
+                self.links.empty(place);
+                Err(failure)
+            }
         }
     }
 
-    /// Ends what has run out of time: requests, and answers whose framing never completed.
+    /// Looks at every connection whose time has come, and ends what has run out of it.
     fn expire(&mut self, now: Nanos) {
-        while let Some(&(at, place, generation)) = self.deadlines.front() {
-            if at > now {
-                break;
+        while let Some(place) = self.deadlines.pop(now) {
+            if self.overdue(place, now).is_none() {
+                continue;
             }
-            self.deadlines.pop_front();
-            if self.is_current(place, generation) {
-                let lingering = self.flight(place).is_some_and(|flight| flight.lingers_until.is_some());
-                let end = if lingering { End::Answered } else { End::TimedOut(now) };
+            // This thread may be what is late: what has arrived by now counts.
+            self.move_bytes(place, false);
+            if let Some(end) = self.overdue(place, now) {
                 self.end_flight(place, end, false);
             }
         }
-        while let Some(&(at, place, generation)) = self.lingering.front() {
-            if at > now {
-                break;
-            }
-            self.lingering.pop_front();
-            if self.is_current(place, generation) {
-                self.end_flight(place, End::Answered, false);
-            }
-        }
-        // Ended requests leave their deadlines behind; without this a long timeout would hold one entry a request.
-        while let Some(&(_, place, generation)) = self.deadlines.front() {
-            if self.is_current(place, generation) {
-                break;
-            }
-            self.deadlines.pop_front();
-        }
     }
 
-    fn is_current(&self, place: usize, generation: u64) -> bool {
-        self.links[place].as_ref().is_some_and(|link| link.generation == generation && link.flight.is_some())
-    }
-
-    fn flight(&self, place: usize) -> Option<&Flight> {
-        self.links[place].as_ref()?.flight.as_ref()
-    }
-
-    fn wait(&mut self, events: &mut Events, dispatch: Option<Nanos>, now: Nanos) -> std::io::Result<()> {
-        let coarse = [
-            self.deadlines.front().map(|entry| entry.0),
-            self.lingering.front().map(|entry| entry.0),
-            Some(now + HEARTBEAT),
-        ];
-        let window_edge = [self.task.window_start, self.task.window_end()].into_iter().find(|edge| *edge > now);
-        let coarse = coarse.into_iter().flatten().chain(window_edge).min().unwrap_or(now);
-        let mut timeout = coarse.saturating_sub(now);
-        if let Some(dispatch) = dispatch {
-            if Alarm::IS_FINE && dispatch.saturating_sub(now) <= HEARTBEAT {
-                self.alarm.set(dispatch, now)?;
-            } else {
-                timeout = timeout.min(dispatch.saturating_sub(now));
-            }
+    /// How the request at a place is to be ended now, if it is; plans the next look if not.
+    fn overdue(&mut self, place: usize, now: Nanos) -> Option<End> {
+        let link = self.links.get_mut(place)?;
+        let flight = link.flight.as_ref()?;
+        let (at, overdue) = flight.deadline(link.connection.sent().is_some(), &self.task.time_limits);
+        if at <= now {
+            return Some(overdue.map_or(End::Answered, |limit| End::Overdue(limit, now)));
         }
-        match self.poll.poll(events, Some(Duration::from(timeout))) {
-            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => Err(error),
-            Err(_) => {
-                events.clear();
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        }
-    }
-
-    fn handle(&mut self, events: &Events) {
-        for event in events {
-            if event.token() == ALARM {
-                self.alarm.rang();
-            } else {
-                self.move_bytes(event.token().0, event.is_read_closed() || event.is_error());
-            }
-        }
+        self.deadlines.plan(place, at);
+        None
     }
 
     /// Lets one connection move what it can, and acts on what that brought.
     fn move_bytes(&mut self, place: usize, read_closed: bool) {
-        let Some(link) = self.links.get_mut(place).and_then(Option::as_mut) else { return };
-        let Link { transport, flight, .. } = link;
+        let Some(link) = self.links.get_mut(place) else { return };
+        let Link { connection, flight, .. } = link;
         let mut step = Step::More;
         let mut unasked = false;
-        let result = transport.ready(read_closed, &mut self.buffer, &self.clock, |at, bytes| match flight {
-            Some(flight) => step = flight.exchange.received(at, bytes),
+        let result = self.world.advance(connection, read_closed, |at, bytes| match flight {
+            Some(flight) => {
+                step = flight.exchange.received(at, bytes);
+                flight.last_piece = Some(at);
+            }
             None => unasked = true,
         });
-        if link.flight.is_none() {
+        let Some(flight) = flight else {
             if unasked || !matches!(result, Ok(Condition::Alive)) {
-                self.idle.retain(|kept| *kept != place);
+                self.links.forget(place);
                 self.close(place);
             }
             return;
-        }
-        if !matches!(result, Ok(Condition::Alive)) && is_stale(link) {
+        };
+        if !matches!(result, Ok(Condition::Alive)) && is_stale(flight) {
             return self.send_afresh(place);
+        }
+        if !flight.first_token_told && flight.exchange.point() == FailurePoint::Stream {
+            flight.first_token_told = true;
+            let waited = flight.last_piece.unwrap_or_default().saturating_sub(flight.intended);
+            self.task.counters.tell_first_token(waited);
+        }
+        if let (Some(between), Some(last)) = (self.task.time_limits.between_chunks, flight.last_piece) {
+            self.deadlines.plan(place, last + between);
         }
         match result {
             Ok(Condition::Alive) => self.after_bytes(place, step),
             Ok(Condition::Closed(at)) => {
-                if let Some(flight) = &mut link.flight {
-                    flight.exchange.closed(at);
-                }
+                flight.exchange.closed(at);
                 self.end_flight(place, End::Answered, false);
             }
             Err(failure) => {
-                let at = self.clock.now();
-                let Some(flight) = &mut link.flight else { return };
+                let at = self.world.now();
                 // A server may answer in full and reset instead of closing: nothing of the answer is missing then.
                 let is_whole = step == Step::Done || flight.exchange.has_terminal_sign();
                 if is_whole {
@@ -434,21 +353,22 @@ impl<'a> Worker<'a> {
 
     /// Sends the request of a stale connection once more, on a new one in the same place.
     fn send_afresh(&mut self, place: usize) {
-        let Some(link) = self.links[place].as_mut() else { return };
-        let request = link.transport.take_request();
-        let _ = self.poll.registry().deregister(link.transport.socket());
-        let opened = self.open_transport(place).and_then(|mut transport| {
-            transport.send(&request, &self.clock)?;
-            Ok(transport)
-        });
-        let Some(link) = self.links[place].as_mut() else { return };
+        let Some(link) = self.links.get_mut(place) else { return };
+        let request = link.connection.take_request();
+        self.world.release(&mut link.connection);
         if let Some(flight) = &mut link.flight {
             flight.reused = false;
             flight.stale = true;
+            let (look, _) = flight.deadline(false, &self.task.time_limits);
+            self.deadlines.plan(place, look);
         }
+        let opened = self.world.connect(&self.task.endpoint, place).and_then(|mut connection| {
+            self.world.send(&mut connection, &request)?;
+            Ok(connection)
+        });
         match opened {
-            Ok(transport) => link.transport = transport,
-            Err(failure) => self.end_flight(place, End::Broken(failure, self.clock.now()), false),
+            Ok(connection) => link.connection = connection,
+            Err(failure) => self.end_flight(place, End::Broken(failure, self.world.now()), false),
         }
     }
 
@@ -456,36 +376,35 @@ impl<'a> Worker<'a> {
         if step != Step::Done {
             return;
         }
-        let Some(link) = self.links[place].as_mut() else { return };
-        let generation = link.generation;
+        let Some(link) = self.links.get_mut(place) else { return };
         let Some(flight) = &mut link.flight else { return };
         if flight.exchange.is_framed() || !self.task.keep_alive {
             // A server may answer before it has read the whole request; the rest of that one would come next.
             let reusable =
-                self.task.keep_alive && flight.exchange.connection_reusable() && link.transport.request_written();
+                self.task.keep_alive && flight.exchange.connection_reusable() && link.connection.request_written();
             self.end_flight(place, End::Answered, reusable);
         } else if flight.lingers_until.is_none() {
-            let until = self.clock.now() + LINGER;
+            let until = self.world.now() + LINGER;
             flight.lingers_until = Some(until);
-            self.lingering.push_back((until, place, generation));
+            self.deadlines.plan(place, until);
         }
     }
 
     /// Ends the request on a connection, keeps or closes the connection, and frees the closed-loop slot.
     fn end_flight(&mut self, place: usize, end: End, keep: bool) {
-        let Some(link) = self.links[place].as_mut() else { return };
+        let Some(link) = self.links.get_mut(place) else { return };
         let Some(flight) = link.flight.take() else { return };
-        let transport = &link.transport;
+        let connection = &link.connection;
         let passage = Passage {
-            milestones: transport.milestones(),
-            sent: transport.sent(),
-            written: transport.written(),
-            delay: transport.read_delay(),
+            milestones: connection.milestones(),
+            sent: connection.sent(),
+            written: connection.written(),
+            delay: connection.read_delay(),
         };
         let failures = link.slot_failures;
-        link.idle_since = self.clock.now();
+        link.idle_since = self.world.now();
         if keep {
-            self.idle.push(place);
+            self.links.keep(place);
         } else {
             self.close(place);
         }
@@ -493,16 +412,19 @@ impl<'a> Worker<'a> {
     }
 
     fn settle(&mut self, flight: Flight, end: End, failures: u32, passage: &Passage) {
-        let now = self.clock.now();
-        let measured = flight.phase == Phase::Measured;
-        let finished = flight.finish(self.task.point, end, passage, self.task.template.secrets());
-        let failed = match &finished.record.outcome {
+        let now = self.world.now();
+        let task = self.task;
+        let (measured, reserved) = (flight.phase == Phase::Measured, flight.reserved);
+        let (untold, intended) = (!flight.first_token_told, flight.intended);
+        let finished = flight.finish(task.point, end, passage, task.template.secrets());
+        let record = &finished.record;
+        let failed = match &record.outcome {
             Outcome::Failed(failure) => Some(failure.kind),
             Outcome::Ok | Outcome::Cut => None,
         };
         self.open -= 1;
-        let counters = &self.task.counters;
-        if measured && finished.record.outcome != Outcome::Cut {
+        let counters = &task.counters;
+        if measured && record.outcome != Outcome::Cut {
             counters.samples.fetch_add(1, Ordering::AcqRel);
         }
         if measured && failed == Some(FailureKind::Client) {
@@ -511,6 +433,17 @@ impl<'a> Worker<'a> {
         if failed.is_some() {
             counters.failed.fetch_add(1, Ordering::AcqRel);
         }
+        if record.outcome.is_ok() {
+            let ended = record.closed.unwrap_or(now);
+            if ended >= task.window_start && ended < task.window_end() {
+                counters.completed.fetch_add(1, Ordering::AcqRel);
+            }
+            if untold {
+                // Without a stream the answer is its own first token.
+                counters.tell_first_token(ended.saturating_sub(intended));
+            }
+        }
+        task.account.settle(task.platform, reserved, record);
         counters.ended.fetch_add(1, Ordering::AcqRel);
         self.journal.record(finished);
         if matches!(self.share, Share::Slots(_)) {
@@ -521,37 +454,17 @@ impl<'a> Worker<'a> {
     }
 
     fn close(&mut self, place: usize) {
-        if let Some(mut link) = self.links[place].take() {
-            // Closing the descriptor would deregister it as well; an error here changes nothing.
-            let _ = self.poll.registry().deregister(link.transport.socket());
-            self.vacant.push(place);
+        if let Some(mut link) = self.links.empty(place) {
+            self.world.release(&mut link.connection);
         }
     }
 
     fn cut_all(&mut self) {
         for place in 0..self.links.len() {
-            let lingering = self.flight(place).is_some_and(|flight| flight.lingers_until.is_some());
+            let Some(link) = self.links.get_mut(place) else { continue };
+            let lingering = link.flight.as_ref().is_some_and(|flight| flight.lingers_until.is_some());
             self.end_flight(place, if lingering { End::Answered } else { End::Cut }, false);
         }
-    }
-
-    fn sample_cpu(&mut self, now: Nanos) {
-        if self.cpu_window.start.is_none() && now >= self.task.window_start {
-            self.cpu_window.start = Some(CpuSample::take(now));
-        }
-        if self.cpu_window.end.is_none() && now >= self.task.window_end() && self.cpu_window.start.is_some() {
-            self.cpu_window.end = Some(CpuSample::take(now));
-        }
-    }
-
-    /// CPU time and time spent waiting for a processor, each ÷ wall time.
-    fn cpu_shares(&self) -> (Option<f64>, Option<f64>) {
-        let Some(from) = self.cpu_window.start else { return (None, None) };
-        let to = self.cpu_window.end.unwrap_or_else(|| CpuSample::take(self.clock.now()));
-        let Some(wall) = to.at.since(from.at).filter(|wall| *wall > Nanos::ZERO) else { return (None, None) };
-        let share = |span: Nanos| span.as_secs_f64() / wall.as_secs_f64();
-        let waited = from.waited.zip(to.waited).map(|(from, to)| share(to.saturating_sub(from)));
-        (Some(share(to.used.saturating_sub(from.used))), waited)
     }
 
     fn unsent(&mut self) -> u64 {
@@ -562,11 +475,11 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// `true` if a kept connection broke before a byte of its answer: the server had closed it, perhaps while the request was
-/// under way. HTTP lets a client send such a request again (RFC 9112, section 9.3.1), and a healthy server would
+/// `true` if a kept connection that breaks now had been closed by the server before a byte of its answer, perhaps while the
+/// request was under way. HTTP lets a client send such a request again (RFC 9112, section 9.3.1), and a healthy server would
 /// otherwise look faulty; on a new connection the same end is a failure.
-fn is_stale(link: &Link) -> bool {
-    link.flight.as_ref().is_some_and(|flight| flight.reused && flight.exchange.point() == FailurePoint::Wait)
+fn is_stale(flight: &Flight) -> bool {
+    flight.reused && flight.exchange.point() == FailurePoint::Wait
 }
 
 /// When a closed-loop slot may send again: at once after an answer, after a pause after a failure.

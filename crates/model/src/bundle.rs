@@ -79,6 +79,9 @@ pub struct Manifest {
     pub clock: String,
     /// Points in the plan; those that searches add are not counted.
     pub points: usize,
+    /// Points of the plan that were left out because their sweep had reached its plateau.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<u32>,
     /// The limit that ended the run, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitReached>,

@@ -181,6 +181,7 @@ fn no_manifest(summary: &Summary) -> Manifest {
         git: None,
         clock: String::new(),
         points: summary.run.points_planned,
+        skipped: Vec::new(),
         limit: None,
         calibration: None,
         sha256: std::collections::BTreeMap::new(),

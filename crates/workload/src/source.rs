@@ -53,12 +53,15 @@ pub struct Source {
 pub fn source(plan: &Plan) -> Result<Source, WorkloadError> {
     let tokenizer = plan.model.tokenizer.as_deref().map(Tokenizer::load).transpose()?;
     let points = plan.points();
-    let prompts = Prompts::new(plan.seed, points.len(), tokenizer);
+    let prompts = Prompts::new(plan.seed, plan.most_points(), tokenizer);
     let fewest = prompts.shortest();
     if let Some(workload) = plan.workloads.iter().find(|workload| workload.input < fewest) {
         return Err(WorkloadError::InputTooShort { workload: workload.name.clone(), wanted: workload.input, fewest });
     }
-    for (index, point) in points.iter().enumerate() {
+    let ends = plan.loads.iter().filter_map(|load| Some((load, load.search?))).flat_map(|(load, search)| {
+        [search.from, search.at_most].map(|rate| load.point(0, 0, 0, Level::Rate { rate, arrival: search.arrival }))
+    });
+    for (index, point) in points.iter().copied().chain(ends).enumerate() {
         if let Level::Rate { rate, arrival } = point.level {
             arrivals::open_loop(&point.hold, rate, arrival, plan.seed, index as u64)
                 .map_err(|source| WorkloadError::Schedule { rate: rate.get(), hold: point.hold.at_least, source })?;
@@ -87,8 +90,8 @@ impl RequestSource for Source {
     /// If the point is not one of this plan's.
     fn schedule(&self, number: usize, point: &Point) -> Option<PointSchedule> {
         let Level::Rate { rate, arrival } = point.level else { return None };
-        let schedule = arrivals::open_loop(&point.hold, rate, arrival, self.seed, number as u64);
-        Some(schedule.expect("invariant: `source` has laid out every schedule once"))
+        // `source` has laid out every schedule of the plan once; a search's step without an arrival has nothing to send.
+        arrivals::open_loop(&point.hold, rate, arrival, self.seed, number as u64).ok()
     }
 
     fn arrivals(&self, number: usize, point: &Point) -> Arrivals {

@@ -20,6 +20,7 @@ pub mod proportion;
 pub mod quantile_interval;
 pub mod scalability;
 pub mod search;
+pub mod slo;
 pub mod slope;
 pub mod steady_state;
 pub mod timeline;

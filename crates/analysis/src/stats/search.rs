@@ -4,7 +4,7 @@
 //! capacity lies in. Source: the binary search of `MLPerf` `LoadGen` (`FindPeakPerformance`) and its rule to confirm an
 //! answer and to step down from one that fails.
 
-use super::proportion::wilson95;
+use super::proportion::{Z95, wilson95};
 
 /// What one step of the search showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,17 @@ pub fn verdict(good: u64, offered: u64, share: f64) -> Verdict {
         Some((_, upper)) if upper < share => Verdict::Misses,
         _ => Verdict::Undecided,
     }
+}
+
+/// The fewest requests with which [`verdict`] can find a share met: as many as it takes when every one is good. A share of 1
+/// is never proved; it gets the number for 0.9999.
+pub fn fewest_to_meet(share: f64) -> u64 {
+    let share = if share.is_finite() { share.clamp(0.0, 0.9999) } else { 0.9999 };
+    // With all good, Wilson's lower bound is n / (n + z²).
+    let n = (Z95 * Z95 * share / (1.0 - share)).ceil().max(1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 38,411")]
+    let n = n as u64;
+    n
 }
 
 /// The interval a capacity lies in: from the highest rate that meets the SLO to the lowest that misses it.
@@ -280,5 +291,15 @@ mod tests {
         assert_eq!(verdict(400, 400, 0.99), Verdict::Meets);
         assert_eq!(verdict(380, 400, 0.99), Verdict::Misses);
         assert_eq!(verdict(0, 0, 0.5), Verdict::Undecided);
+    }
+
+    #[test]
+    fn the_fewest_are_just_enough() {
+        for share in [0.0, 0.5, 0.9, 0.95, 0.99, 0.999] {
+            let fewest = fewest_to_meet(share);
+            assert_eq!(verdict(fewest, fewest, share), Verdict::Meets, "{share}");
+            assert!(fewest == 1 || verdict(fewest - 1, fewest - 1, share) != Verdict::Meets, "{share}");
+        }
+        assert_eq!((fewest_to_meet(0.99), fewest_to_meet(0.95)), (381, 73));
     }
 }

@@ -35,6 +35,8 @@ const MOST_STREAMS_OF_A_PLAN: u32 = 1_000;
 const LEAST_STREAMS: u32 = 16;
 /// The ladder ends here whatever the machine allows.
 const MOST_STREAMS: u32 = 32_768;
+/// How often the ladder tries a load that is not kept.
+const TRIES: usize = 3;
 /// Window of one step of the ladder, seconds.
 const STEP_SECONDS: f64 = 2.0;
 /// Window of the calibration before a run, seconds.
@@ -222,7 +224,7 @@ pub struct Ladder {
 /// Why the ladder went no higher.
 #[derive(Debug)]
 pub enum LadderEnd {
-    /// The last load was not kept, twice.
+    /// The last load was not kept, however often it was tried.
     NotKept,
     /// The machine allows no more descriptors, or the ladder has no higher step.
     NoHigherStep,
@@ -232,8 +234,8 @@ pub enum LadderEnd {
     Stopped,
 }
 
-/// Doubles the streams, each of [`EVENTS_PER_STREAM`], until a load is not kept. A load that is not kept is tried once
-/// more, so that one hiccup of the machine does not end the ladder.
+/// Doubles the streams, each of [`EVENTS_PER_STREAM`], until a load is not kept. A load that is not kept is tried again,
+/// so that a hiccup of the machine does not end the ladder.
 pub fn limit(workers: usize, stop: &Arc<StopSignal>, progress: &mut dyn FnMut(LadderProgress<'_>)) -> Ladder {
     let mut steps = Vec::new();
     let mut streams = LEAST_STREAMS;
@@ -243,17 +245,7 @@ pub fn limit(workers: usize, stop: &Arc<StopSignal>, progress: &mut dyn FnMut(La
         }
         let token_events_s = f64::from(streams) * EVENTS_PER_STREAM;
         let load = CalibrationLoad { streams, token_events_s, seconds: STEP_SECONDS };
-        let mut attempt = || {
-            progress(LadderProgress::Measuring(&load));
-            let measured = measure(&load, workers, stop)?;
-            progress(LadderProgress::Measured(&measured));
-            Ok(measured)
-        };
-        let attempts = match attempt() {
-            Ok(first) if verdict(&first) != Verdict::Kept => attempt().map(|second| better(first, second)),
-            first => first,
-        };
-        match attempts {
+        match best_of(TRIES, &load, workers, stop, progress) {
             Ok(measured) => {
                 steps.push(measured);
                 if verdict(&measured) != Verdict::Kept {
@@ -269,6 +261,27 @@ pub fn limit(workers: usize, stop: &Arc<StopSignal>, progress: &mut dyn FnMut(La
         streams *= 2;
     };
     Ladder { steps, end }
+}
+
+/// Measures a load until it is kept, at most so many times; gives the try that says most for the client.
+fn best_of(
+    tries: usize,
+    load: &CalibrationLoad,
+    workers: usize,
+    stop: &Arc<StopSignal>,
+    progress: &mut dyn FnMut(LadderProgress<'_>),
+) -> Result<Calibration, CalibrateError> {
+    let mut best: Option<Calibration> = None;
+    for _ in 0..tries {
+        progress(LadderProgress::Measuring(load));
+        let measured = measure(load, workers, stop)?;
+        progress(LadderProgress::Measured(&measured));
+        best = Some(best.map_or(measured, |best| better(best, measured)));
+        if verdict(&measured) == Verdict::Kept {
+            break;
+        }
+    }
+    best.ok_or(CalibrateError::NoAnswer)
 }
 
 impl Ladder {

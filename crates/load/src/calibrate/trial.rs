@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kneepoint_model::plan::{LengthControl, Point, ResolveContext};
-use kneepoint_model::{Arrivals, Nanos, PointSchedule, Prompt, Record, RequestSource, Tokens, bundle};
+use kneepoint_model::{Arrivals, Nanos, Plan, PointSchedule, Prompt, Record, RequestSource, Tokens, bundle};
 use kneepoint_wire::request::RequestTemplate;
 use kneepoint_wire::transport::Endpoint;
 
 use super::CalibrateError;
 use super::compare::{Comparison, Window};
 use super::server::{KEY, Pace, Server};
+use crate::account::Account;
 use crate::clock::{self, Clock};
 use crate::journal::Journal;
 use crate::point::PointRun;
@@ -64,7 +65,7 @@ impl Trial {
         let source: Arc<dyn RequestSource> = Arc::new(Keyed { events: self.pace.events });
         let template = probe::template(platform, &plan.workloads[0], &plan.model.id, LengthControl::Natural)
             .map_err(|error| CalibrateError::Plan(error.to_string()))?;
-        let sending = sending(template, platform.time_limits.total, clock)?;
+        let sending = sending(&plan, template, clock)?;
         let journal = Journal::open(folder, Arc::clone(&source), clock)?;
         let run = PointRun {
             index: 0,
@@ -74,10 +75,11 @@ impl Trial {
             clock,
             stop,
             workers: self.workers,
+            search: None,
         };
         let ended = run.run(sending, &mut |_| {});
         let closed = journal.close();
-        let ended = ended?;
+        let ended = ended?.ended;
         closed?;
         Ok(Window { start: ended.window_start, end: ended.window_end })
     }
@@ -98,10 +100,17 @@ impl Trial {
     }
 }
 
-fn sending(template: RequestTemplate, timeout: Nanos, clock: Clock) -> Result<Sending, CalibrateError> {
+fn sending(plan: &Plan, template: RequestTemplate, clock: Clock) -> Result<Sending, CalibrateError> {
     let endpoint = Endpoint::resolve(template.target(), None, || clock.now())
         .map_err(|source| CalibrateError::Server(io::Error::other(source)))?;
-    Ok(Sending { endpoint, template: Arc::new(template), keep_alive: true, keep_text: false, request_timeout: timeout })
+    Ok(Sending {
+        endpoint,
+        template: Arc::new(template),
+        keep_alive: true,
+        keep_text: false,
+        time_limits: plan.platforms[0].time_limits,
+        account: Arc::new(Account::new(plan)),
+    })
 }
 
 /// Prompts that carry their index, so that the server's instants can be joined to the client's.

@@ -10,9 +10,14 @@ catalogue! {
         PointName: "[{index}/{total}] {platform} · {workload} · {level}", "[{index}/{total}] {platform} · {workload} · {level}";
         LevelRate: "{rate} req/s", "{rate} 请求/秒";
         LevelConcurrency: "concurrency {concurrency}", "并发 {concurrency}";
+        SearchStep: "[search, step {step}] {platform} · {workload} · {level}", "[搜索，第 {step} 步] {platform} · {workload} · {level}";
         PointDone: "{point}: done, {requests} requests in {seconds} s", "{point}：完成，{seconds} 秒内 {requests} 个请求";
         PointInterrupted: "{point}: interrupted, {requests} requests in {seconds} s",
             "{point}：已中断，{seconds} 秒内 {requests} 个请求";
+        PointSaturated: "{point}: ended early, the platform falls behind; {requests} requests in {seconds} s",
+            "{point}：提前结束，平台已跟不上；{seconds} 秒内 {requests} 个请求";
+        PointAtLimit: "{point}: ended by a limit of the plan; {requests} requests in {seconds} s",
+            "{point}：达到计划的上限而结束；{seconds} 秒内 {requests} 个请求";
         Preparing: "{point}: making prompts {made}/{wanted}", "{point}：正在生成提示词 {made}/{wanted}";
         WarmUp: "{point}: warm-up, {counts}", "{point}：预热，{counts}";
         Measuring: "{point}: measuring, {counts}", "{point}：测量中，{counts}";
