@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kneepoint_model::Plan;
 use kneepoint_model::plan::file::{
-    ConcurrencyFile, HoldFile, LoadFile, ModelFile, PlatformFile, RateFile, ShareText, SloFile, Sweep, TimeLimitsFile,
-    VERSION, WorkloadFile,
+    ConcurrencyFile, DecimalText, HoldFile, LimitsFile, LoadFile, ModelFile, PlatformFile, PriceFile, RateFile,
+    ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use kneepoint_model::plan::{
     Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
@@ -31,6 +31,10 @@ const LENGTH_CONTROLS: [(&str, LengthControl); 4] = [
     ("min-tokens", LengthControl::MinTokens),
     ("natural", LengthControl::Natural),
 ];
+
+/// Not a comment of the field: with backticks around the words it would be one more thing not to type.
+const PRICE_HELP: &str = "What the platform costs, such as currency=USD,per_hour=1.20 or \
+                          currency=EUR,per_million_input=0.5,per_million_output=1.5,per_request=0.001";
 
 /// Flags that describe a plan: one platform, one workload, one or two sweeps.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
@@ -117,6 +121,23 @@ pub(crate) struct PlanFlags {
     /// Latency limits, such as ttft=500ms,tpot=40ms,e2e=5s,share=99%,name=chat; may be given several times
     #[arg(long, value_name = "LIMITS")]
     slo: Vec<String>,
+    #[arg(long, value_name = "PRICE", help = PRICE_HELP)]
+    price: Option<String>,
+    /// The run ends once so much is spent, such as '2.50 USD'; needs --price
+    #[arg(long, value_name = "AMOUNT")]
+    max_spend: Option<String>,
+    /// The run ends once so many tokens went in and out
+    #[arg(long, value_name = "TOKENS")]
+    max_tokens: Option<u64>,
+    /// The run ends once so many requests were sent
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// The run ends after so long
+    #[arg(long, value_name = "DURATION")]
+    max_time: Option<String>,
+    /// The run ends once more than this share of its requests failed, such as 20%
+    #[arg(long, value_name = "SHARE")]
+    max_error_rate: Option<String>,
     /// Fixes prompts, lengths and arrivals; may be given with a plan file, in place of its own [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -178,7 +199,7 @@ impl PlanFlags {
                 precision: None,
                 tokenizer: self.tokenizer.clone(),
             },
-            platforms: Named(vec![(platform, self.platform())]),
+            platforms: Named(vec![(platform, self.platform(&platforms.key("price"), problems))]),
             workloads: Named(vec![(
                 "fixed".to_owned(),
                 WorkloadFile {
@@ -190,11 +211,20 @@ impl PlanFlags {
             load: self.load(problems),
             slo: self.slos(problems),
             sla: None,
+            limits: self.limits(),
         }
     }
 
-    fn platform(&self) -> PlatformFile {
+    fn platform(&self, price_at: &Path, problems: &mut Vec<Problem>) -> PlatformFile {
+        let price = self.price.as_deref().map(|text| {
+            price(text).unwrap_or_else(|message| {
+                let problem = Problem::new(price_at.clone(), message).found(text);
+                problems.push(problem.expected("a currency and figures, such as `currency=USD,per_hour=1.20`"));
+                PriceFile::default()
+            })
+        });
         PlatformFile {
+            price,
             dialect: self.dialect,
             url: self.url.clone().unwrap_or_default(),
             key: self.key_env.as_ref().map(|name| format!("${{{name}}}")),
@@ -204,6 +234,17 @@ impl PlanFlags {
             time_limits: self.time_limits(),
             ..PlatformFile::default()
         }
+    }
+
+    fn limits(&self) -> Option<LimitsFile> {
+        let limits = LimitsFile {
+            spend: self.max_spend.clone(),
+            tokens: self.max_tokens,
+            requests: self.max_requests,
+            time: self.max_time.clone(),
+            errors: self.max_error_rate.clone().map(ShareText),
+        };
+        (limits != LimitsFile::default()).then_some(limits)
     }
 
     fn time_limits(&self) -> Option<TimeLimitsFile> {
@@ -310,24 +351,46 @@ fn sweep<T: std::str::FromStr>(text: &str, path: &Path, problems: &mut Vec<Probl
     Sweep::List(levels)
 }
 
-/// Limits as typed: `ttft=500ms,share=99%`, and the name if one is among them.
-fn slo(text: &str) -> Result<(Option<String>, SloFile), String> {
-    let mut parts: BTreeMap<&str, String> = BTreeMap::new();
+/// Entries as typed, `ttft=500ms,share=99%`: only those keys, each once.
+fn entries<'t>(text: &'t str, known: &[&str], one: &str) -> Result<BTreeMap<&'t str, String>, String> {
+    let mut parts = BTreeMap::new();
     for part in text.split(',') {
         let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` has no `=`"))?;
         let key = key.trim();
-        if !matches!(key, "ttft" | "tpot" | "e2e" | "share" | "name") {
-            return Err(format!("`{key}` is no limit"));
+        if !known.contains(&key) {
+            return Err(format!("`{key}` is no {one}"));
         }
         if parts.insert(key, value.trim().to_owned()).is_some() {
             return Err(format!("`{key}` is given twice"));
         }
     }
+    Ok(parts)
+}
+
+/// Limits as typed, and the name if one is among them.
+fn slo(text: &str) -> Result<(Option<String>, SloFile), String> {
+    let mut parts = entries(text, &["ttft", "tpot", "e2e", "share", "name"], "limit")?;
     let name = parts.remove("name");
     let mut limit = |key| parts.remove(key);
     let slo =
         SloFile { ttft: limit("ttft"), tpot: limit("tpot"), e2e: limit("e2e"), share: limit("share").map(ShareText) };
     Ok((name, slo))
+}
+
+/// A price as typed.
+fn price(text: &str) -> Result<PriceFile, String> {
+    const KEYS: [&str; 5] = ["currency", "per_hour", "per_million_input", "per_million_output", "per_request"];
+
+    let mut parts = entries(text, &KEYS, "part of a price")?;
+    let currency = parts.remove("currency").ok_or_else(|| "a price without `currency=`".to_owned())?;
+    let mut figure = |key| parts.remove(key).map(DecimalText);
+    Ok(PriceFile {
+        currency,
+        per_hour: figure("per_hour"),
+        per_million_input: figure("per_million_input"),
+        per_million_output: figure("per_million_output"),
+        per_request: figure("per_request"),
+    })
 }
 
 /// The platform's name: its host and port, as far as a name can hold them.

@@ -41,7 +41,9 @@ fn flags_make_the_plan_that_yaml_makes() {
              --arrival poisson --max-in-flight 40 --concurrency 1..3 --input 100 --output 50 --for 10s --min-samples 5 \
              --warm-up 1s --drain 2s --request-timeout 30s --connect-timeout 3s --first-token-timeout 20s \
              --chunk-timeout 4s --connection per-request --length-control natural \
-             --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n",
+             --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n \
+             --price currency=USD,per_hour=1.20,per_request=0.001 --max-spend 2.50USD --max-tokens 2000000 \
+             --max-requests 100000 --max-time 30m --max-error-rate 20%",
     )
     .unwrap_or_else(|problems| panic!("{problems}"));
     let yaml = r#"
@@ -53,7 +55,8 @@ platforms:
   127.0.0.1-8000:
     {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, ca: ca.pem,
      length_control: natural,
-     time_limits: {connect: 3s, first_token: 20s, between_chunks: 4s, total: 30s}}
+     time_limits: {connect: 3s, first_token: 20s, between_chunks: 4s, total: 30s},
+     price: {currency: USD, per_hour: 1.20, per_request: 0.001}}
 workloads:
   fixed: {input: 100, output: 50}
 load:
@@ -62,6 +65,7 @@ load:
 slo:
   slo: {e2e: 1s, share: 95%}
   slow: {e2e: 9s}
+limits: {spend: 2.50 USD, tokens: 2000000, requests: 100000, time: 30m, errors: 20%}
 "#;
     let context = ResolveContext { base_dir: std::path::Path::new("/here"), env: &env };
     let same = kneepoint_model::plan::resolve("y", yaml, &context).unwrap_or_else(|problems| panic!("{problems}"));
@@ -159,4 +163,35 @@ fn what_is_cut_at_the_end_is_not_waited_for() {
     assert_eq!((plan.loads[0].hold.at_end, plan.loads[0].hold.drain.0), (EndPolicy::Cancel, 0));
     let problems = resolve("--url http://h --model m --rate 1 --at-end cancel --drain 1s").expect_err("both");
     assert!(problems.contains("--drain: --drain is given where --at-end is `cancel`, which waits"), "{problems}");
+}
+
+#[test]
+fn a_limit_on_spending_asks_for_a_price_by_its_flag() {
+    let call = "--url http://h --model m --rate 1 --max-spend 2USD";
+    let problems = resolve(call).expect_err("no price");
+    assert!(problems.contains("what platform `h` costs is not said, and --max-spend is given"), "{problems}");
+    assert!(problems.contains("give --price currency=USD,per_hour=… (per_hour=0 if"), "{problems}");
+    let problems = resolve(&format!("{call} --price currency=EUR,per_hour=1")).expect_err("another currency");
+    assert!(problems.contains("--price: the price is in EUR, and --max-spend in USD"), "{problems}");
+    for (price, said) in [
+        ("USD", "--price: `USD` has no `=`"),
+        ("per_hour=1", "--price: a price without `currency=`"),
+        ("currency=USD,per_day=1", "--price: `per_day` is no part of a price"),
+        ("currency=USD,per_hour=1,per_hour=2", "--price: `per_hour` is given twice"),
+        ("currency=USD,per_hour=1e3", "--price: `per_hour` does not fit"),
+    ] {
+        let problems = resolve(&format!("{call} --price {price}")).expect_err("a bad price");
+        assert!(problems.contains(said) && problems.ends_with("1 problem in the command line"), "{problems}");
+    }
+}
+
+#[test]
+fn every_limit_names_its_flag() {
+    let problems =
+        resolve("--url http://h --model m --rate 1 --max-tokens 0 --max-requests 0 --max-time 5 --max-error-rate 1")
+            .expect_err("nothing fits");
+    for flag in ["--max-tokens", "--max-requests", "--max-time"] {
+        assert!(problems.contains(&format!("{flag}: {flag} ")), "{problems}");
+    }
+    assert!(problems.contains("--max-error-rate: a limit on failures that can never be passed"), "{problems}");
 }

@@ -4,6 +4,16 @@ use kneepoint_model::yaml::{Path, Problem, Step};
 
 /// What resolution says about loads, workloads and platforms, and what it means on a command line.
 const WORDS: &[(&str, &str)] = &[
+    (", and `limits` has a `spend`", ", and --max-spend is given"),
+    ("the `spend` of `limits`", "--max-spend"),
+    ("take `spend` out", "leave --max-spend out"),
+    ("give it a `price: {currency: ", "give --price currency="),
+    (", per_hour: …}` (`per_hour: 0` if it costs nothing)", ",per_hour=… (per_hour=0 if it costs nothing)"),
+    ("`spend`", "--max-spend"),
+    ("`tokens`", "--max-tokens"),
+    ("`requests`", "--max-requests"),
+    ("`time`", "--max-time"),
+    ("`errors`", "--max-error-rate"),
     (
         "make a second entry of `load` to measure it again",
         "a plan file can hold it in two sweeps; --save-plan writes one",
@@ -45,6 +55,7 @@ pub(super) fn label(path: &Path) -> Option<String> {
             Some("connection") => "--connection",
             Some("ca") => "--ca",
             Some("length_control") => "--length-control",
+            Some("price") => "--price",
             Some("time_limits") => match key(3) {
                 Some("connect") => "--connect-timeout",
                 Some("first_token") => "--first-token-timeout",
@@ -52,6 +63,13 @@ pub(super) fn label(path: &Path) -> Option<String> {
                 _ => "--request-timeout",
             },
             _ => "--url",
+        },
+        ("limits", _) => match key(1) {
+            Some("spend") => "--max-spend",
+            Some("tokens") => "--max-tokens",
+            Some("requests") => "--max-requests",
+            Some("time") => "--max-time",
+            _ => "--max-error-rate",
         },
         ("load", 1) => "--rate or --concurrency",
         ("load", _) => match path.last_key() {

@@ -42,6 +42,9 @@ pub struct PlanFile {
     /// The same as `slo`, for those who call it a service level agreement. Give one of the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla: Option<Named<SloFile>>,
+    /// What ends the whole run before all is measured. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsFile>,
 }
 
 /// The model under test.
@@ -101,6 +104,9 @@ pub struct PlatformFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2m"]))]
     pub request_timeout: Option<String>,
+    /// What it costs. Default: not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceFile>,
     /// What you say about it, for the record only: engine, version, gpu, gpus, batching, region, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declares: Option<Named<String>>,
@@ -128,6 +134,66 @@ pub struct TimeLimitsFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2m"]))]
     pub total: Option<String>,
+}
+
+/// What a platform costs, in units of one currency: at least one of the figures. They add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Price")]
+pub struct PriceFile {
+    /// The currency by its code of three capital letters: `USD`, `EUR`, `CNY`.
+    #[schemars(extend("examples" = ["USD"]))]
+    pub currency: String,
+    /// For an hour of the platform, whether or not requests are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<DecimalText>,
+    /// For a million input tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_million_input: Option<DecimalText>,
+    /// For a million output tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_million_output: Option<DecimalText>,
+    /// For a request, whatever its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_request: Option<DecimalText>,
+}
+
+/// Limits of the whole run: the first one reached ends it, and what was measured is kept. At least one limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Limits", extend("minProperties" = 1))]
+pub struct LimitsFile {
+    /// Most that may be spent: an amount and its currency. Every platform needs a `price` in that currency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2.50 USD"]))]
+    pub spend: Option<String>,
+    /// Most tokens, input and output together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Most requests sent, warm-up included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Longest the run may last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["30m"]))]
+    pub time: Option<String>,
+    /// Largest share of failed requests; 0% for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ShareText>,
+}
+
+/// A decimal number as typed, `1.20`: kept as text, for a binary fraction would change it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DecimalText(pub String);
+
+impl JsonSchema for DecimalText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Decimal".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"], "examples": ["1.20"]})
+    }
 }
 
 /// A header's value; kept apart so that the schema can say that it must not be shown.

@@ -158,3 +158,11 @@ pub struct Price {
     /// For a request, whatever its length.
     pub per_request: Option<Decimal>,
 }
+
+impl Price {
+    /// `true` if nothing costs anything.
+    pub fn is_zero(&self) -> bool {
+        let figures = [self.per_hour, self.per_million_input, self.per_million_output, self.per_request];
+        figures.iter().flatten().all(Decimal::is_zero)
+    }
+}

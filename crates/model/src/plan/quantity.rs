@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 
+use rust_decimal::Decimal;
+
+use super::{Currency, Spend};
 use crate::units::{Nanos, Share};
 
 /// Why a text is no quantity of the kind wanted.
@@ -13,6 +16,14 @@ pub(super) struct NotAQuantity {
 
 const DURATION: &str = "a duration with its unit, such as `500ms`, `2s`, `10m` or `1h30m`";
 const SHARE: &str = "a share above 0, such as `99%` or `0.99`";
+const SHARE_FROM_ZERO: &str = "a share, such as `20%` or `0.2`";
+const DECIMAL: &str = "a plain number, 0 or more, such as `2` or `0.50`";
+const SPEND: &str = "an amount above 0 and its currency, such as `2.50 USD`";
+const CURRENCY: &str = "a currency's code of three capital letters, such as `USD`, `EUR` or `CNY`";
+/// So that a price times any count of tokens is a number that can be held.
+const LARGEST_AMOUNT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+const POINT: &str = "the decimal point is `.`, and nothing stands between thousands";
+const MOST_PLACES: usize = 12;
 const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
     ("ms", 1_000_000),
@@ -88,9 +99,19 @@ fn scaled(number: &str, size: u64) -> Option<u64> {
     u64::try_from(sum).ok()
 }
 
-/// Reads `99%` or `0.99`; `1` is all.
+/// Reads `99%` or `0.99`; `1` is all, and none is no share.
 pub(super) fn share(text: &str) -> Result<Share, NotAQuantity> {
     let refuse = |hint: Option<String>| NotAQuantity { expected: SHARE, hint };
+    share_or_none(text).map_err(refuse).and_then(|share| if share.get() > 0.0 { Ok(share) } else { Err(refuse(None)) })
+}
+
+/// Reads a share that may be none at all, as a limit on what should not be: `0%`.
+pub(super) fn share_from_zero(text: &str) -> Result<Share, NotAQuantity> {
+    share_or_none(text).map_err(|hint| NotAQuantity { expected: SHARE_FROM_ZERO, hint })
+}
+
+/// The share, or a hint.
+fn share_or_none(text: &str) -> Result<Share, Option<String>> {
     let text = text.trim();
     let plain = |number: &str| {
         let number = number.trim_end();
@@ -103,19 +124,80 @@ pub(super) fn share(text: &str) -> Result<Share, NotAQuantity> {
         None => plain(text),
     };
     match share {
-        Some(share) if share > 1.0 && !text.ends_with('%') => {
-            let meant = (share <= 100.0).then(|| format!("write `{text}%`"));
-            Err(refuse(meant))
-        }
-        Some(share) if share > 0.0 => Share::new(share).ok_or_else(|| refuse(None)),
-        _ => Err(refuse(None)),
+        Some(share) if share > 1.0 && !text.ends_with('%') => Err((share <= 100.0).then(|| format!("write `{text}%`"))),
+        Some(share) => Share::new(share).ok_or(None),
+        None => Err(None),
     }
+}
+
+/// Reads `2`, `0.50`: a plain decimal number, exactly as written, of at most a billion and twelve decimal places.
+pub(super) fn decimal(text: &str) -> Result<Decimal, NotAQuantity> {
+    let refuse = |hint: Option<&str>| NotAQuantity { expected: DECIMAL, hint: hint.map(str::to_owned) };
+    let text = text.trim();
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if text.contains(',') {
+        return Err(refuse(Some(POINT)));
+    }
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || text.ends_with('.') {
+        return Err(refuse(None));
+    }
+    if fraction.len() > MOST_PLACES {
+        return Err(refuse(Some("at most 12 decimal places")));
+    }
+    match Decimal::from_str_exact(text) {
+        Ok(number) if number <= LARGEST_AMOUNT => Ok(number),
+        _ => Err(refuse(Some("at most a billion"))),
+    }
+}
+
+/// Reads `2.50 USD`.
+pub(super) fn spend(text: &str) -> Result<Spend, NotAQuantity> {
+    let refuse = |hint: Option<String>| NotAQuantity { expected: SPEND, hint };
+    let text = text.trim();
+    let number = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (amount, code) = (text[..number].trim(), text[number..].trim());
+    if text.contains(',') {
+        return Err(refuse(Some(POINT.to_owned())));
+    }
+    if amount.is_empty() {
+        // The currency first, by code or sign: the amount is known, and what `$` stands for is not.
+        let first = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+        let (code, amount) = (text[..first].trim().to_uppercase(), text[first..].trim());
+        let code = Currency::new(&code).map_or_else(|| "USD".to_owned(), |currency| currency.to_string());
+        return Err(refuse(decimal(amount).is_ok().then(|| format!("write `{amount} {code}`"))));
+    }
+    let amount = decimal(amount).map_err(|refused| refuse(refused.hint))?;
+    match Currency::new(code) {
+        Some(currency) if !amount.is_zero() => Ok(Spend { amount, currency }),
+        Some(_) => Err(refuse(None)),
+        None if code.is_empty() => Err(refuse(Some(format!("name the currency: `{amount} USD`")))),
+        None => Err(refuse(currency_hint(code).map(|meant| format!("write `{amount} {meant}`")))),
+    }
+}
+
+/// Reads `USD`.
+pub(super) fn currency(text: &str) -> Result<Currency, NotAQuantity> {
+    let hint = || currency_hint(text).map(|meant| format!("write `{meant}`"));
+    Currency::new(text.trim()).ok_or_else(|| NotAQuantity { expected: CURRENCY, hint: hint() })
+}
+
+/// The currency that was probably meant.
+fn currency_hint(text: &str) -> Option<Currency> {
+    let text = text.trim();
+    let by_sign = match text {
+        "$" => "USD",
+        "€" => "EUR",
+        "£" => "GBP",
+        _ => "",
+    };
+    Currency::new(by_sign).or_else(|| Currency::new(&text.to_uppercase()))
 }
 
 /// The share as text that [`share`] reads as the same share.
 pub(super) fn share_text(value: Share) -> String {
     let percent = value.to_string();
-    if share(&percent) == Ok(value) { percent } else { value.get().to_string() }
+    if share_or_none(&percent) == Ok(value) { percent } else { value.get().to_string() }
 }
 
 /// The levels of `start..end`: every whole number where both ends are whole and at most 16 apart; else doubling from
@@ -216,6 +298,49 @@ mod tests {
             assert!(share(text).is_err(), "{text}");
         }
         assert_eq!(share("99").map_err(|e| e.hint), Err(Some("write `99%`".to_owned())));
+    }
+
+    #[test]
+    fn a_share_of_none_is_one_only_where_it_may_be() {
+        assert_eq!(share_from_zero("0%").map(Share::get), Ok(0.0));
+        assert_eq!(share_from_zero("0").map(Share::get), Ok(0.0));
+        for text in ["-1%", "101%", "nan", "%", ""] {
+            assert!(share_from_zero(text).is_err(), "{text}");
+        }
+        assert_eq!(share_from_zero("20").map_err(|e| e.hint), Err(Some("write `20%`".to_owned())));
+    }
+
+    #[test]
+    fn decimals_are_what_is_written() {
+        for text in ["0", "2", "0.1", "0.10", "1.20", "0.000000000001", "1000000000", "007.5"] {
+            let shown = decimal(text).map(|number| number.to_string());
+            assert_eq!(shown.as_deref(), Ok(text.trim_start_matches("00")), "{text}");
+        }
+        for text in ["", ".5", "1.", "-1", "+1", "1e3", "1_000", "1,5", "0x1", "nan", "1000000000.1", "0.0000000000001"]
+        {
+            assert!(decimal(text).is_err(), "{text}");
+        }
+        // A tenth three times is what no sum of binary fractions is.
+        let tenth = decimal("0.1").unwrap_or_default();
+        assert_eq!(Ok(tenth + tenth + tenth), decimal("0.3"));
+    }
+
+    #[test]
+    fn money_has_a_currency() {
+        let spend_text = |text: &str| spend(text).map(|spend| spend.to_string()).map_err(|e| e.hint);
+        for (text, same) in [("2.50 USD", "2.50 USD"), ("2.5USD", "2.5 USD"), (" 10  CNY ", "10 CNY")] {
+            assert_eq!(spend_text(text).as_deref(), Ok(same), "{text}");
+        }
+        let hint = |text: &str| Err(Some(text.to_owned()));
+        assert_eq!(spend_text("2.50"), hint("name the currency: `2.50 USD`"));
+        assert_eq!(spend_text("2.50 usd"), hint("write `2.50 USD`"));
+        assert_eq!(spend_text("$2.50"), hint("write `2.50 USD`"));
+        assert_eq!(spend_text("EUR 7"), hint("write `7 EUR`"));
+        assert_eq!(spend_text("7€"), hint("write `7 EUR`"));
+        for text in ["", "0 USD", "0.00 USD", "-1 USD", "1 DOLLARS", "USD", "1e3 USD", "1 USD EUR", "1.2.3 USD"] {
+            assert!(spend(text).is_err(), "{text}");
+        }
+        assert_eq!(currency("eur").map_err(|e| e.hint), Err(Some("write `EUR`".to_owned())));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! A resolved plan as YAML that resolves to the same plan again. Secrets stay references.
 
+use rust_decimal::Decimal;
+
 use super::file::{
-    ConcurrencyFile, HeaderFile, HoldFile, LoadFile, ModelFile, PlanFile, PlatformFile, RateFile, ShareText, SloFile,
-    Sweep, TimeLimitsFile, VERSION, WorkloadFile,
+    ConcurrencyFile, DecimalText, HeaderFile, HoldFile, LimitsFile, LoadFile, ModelFile, PlanFile, PlatformFile,
+    PriceFile, RateFile, ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use super::quantity::share_text;
-use super::{EndPolicy, HeaderText, Hold, Level, Load, Plan, Platform, SecretRef, Slo, TimeLimits};
+use super::{EndPolicy, HeaderText, Hold, Level, Limits, Load, Plan, Platform, Price, SecretRef, Slo, TimeLimits};
 use crate::units::Nanos;
 use crate::yaml;
 
@@ -35,6 +37,7 @@ impl Plan {
             load: self.loads.iter().flat_map(load).collect(),
             slo: (!self.slos.is_empty()).then(|| self.slos.iter().map(|s| (s.name.clone(), slo(s))).collect()),
             sla: None,
+            limits: (!self.limits.is_empty()).then(|| limits(&self.limits)),
         }
     }
 }
@@ -63,6 +66,7 @@ fn platform(platform: &Platform) -> PlatformFile {
         length_control: Some(platform.length_control),
         time_limits: Some(time_limits(&platform.time_limits)),
         request_timeout: None,
+        price: platform.price.as_ref().map(price),
         declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
     }
 }
@@ -74,6 +78,27 @@ fn time_limits(limits: &TimeLimits) -> TimeLimitsFile {
         first_token: limits.first_token.map(text),
         between_chunks: limits.between_chunks.map(text),
         total: Some(text(limits.total)),
+    }
+}
+
+fn price(price: &Price) -> PriceFile {
+    let text = |figure: Decimal| DecimalText(figure.to_string());
+    PriceFile {
+        currency: price.currency.to_string(),
+        per_hour: price.per_hour.map(text),
+        per_million_input: price.per_million_input.map(text),
+        per_million_output: price.per_million_output.map(text),
+        per_request: price.per_request.map(text),
+    }
+}
+
+fn limits(limits: &Limits) -> LimitsFile {
+    LimitsFile {
+        spend: limits.spend.map(|spend| spend.to_string()),
+        tokens: limits.tokens.map(|tokens| tokens.0),
+        requests: limits.requests,
+        time: limits.time.map(|time| time.to_string()),
+        errors: limits.errors.map(|share| ShareText(share_text(share))),
     }
 }
 

@@ -162,3 +162,180 @@ fn a_limit_on_what_a_closed_loop_holds_already() {
     1 problem in plan.yaml
     "#);
 }
+
+#[test]
+fn a_limit_on_spending_without_prices() {
+    let cloud = "  b: {url: 'http://h', price: {currency: EUR, per_request: 0.01}}\nworkloads:\n";
+    let text = with("workloads:\n", cloud) + "limits: {spend: 2.50 USD}\n";
+    assert_snapshot!(refused(text), @r#"
+    plan.yaml:5:3: what platform `a` costs is not said, and `limits` has a `spend`
+      5 |   a:
+        |   ^
+      hint: give it a `price: {currency: USD, per_hour: …}` (`per_hour: 0` if it costs nothing), or take `spend` out
+
+    plan.yaml:8:42: the price is in EUR, and the `spend` of `limits` in USD
+      8 |   b: {url: 'http://h', price: {currency: EUR, per_request: 0.01}}
+        |                                          ^^^
+      found: EUR
+      hint: give both in one currency: no exchange rate is known here
+
+    2 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn limits_that_cannot_be() {
+    let limits = "limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}\n";
+    assert_snapshot!(refused(with("slo:", &format!("{limits}slo:"))), @r#"
+    plan.yaml:12:17: `spend` does not fit
+      12 | limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}
+         |                 ^^^^^
+      found: 0 USD
+      expected: an amount above 0 and its currency, such as `2.50 USD`
+
+    plan.yaml:12:32: `tokens` is out of range
+      12 | limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}
+         |                                ^
+      found: 0
+      expected: from 1 to 1000000000000000
+
+    plan.yaml:12:45: `requests` does not fit
+      12 | limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}
+         |                                             ^^^
+      found: 1e3
+      expected: a whole number, 0 or more
+
+    plan.yaml:12:56: `time` does not fit
+      12 | limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}
+         |                                                        ^^
+      found: 30
+      expected: a duration with its unit, such as `500ms`, `2s`, `10m` or `1h30m`
+      hint: write `30s` for seconds, `30ms` for milliseconds
+
+    plan.yaml:12:68: a limit on failures that can never be passed: all requests may fail
+      12 | limits: {spend: 0 USD, tokens: 0, requests: 1e3, time: 30, errors: 100%}
+         |                                                                    ^^^^
+      found: 100%
+      expected: a share below 100%
+      hint: leave it out where failures should end nothing
+
+    5 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn limits_of_nothing() {
+    assert_snapshot!(refused(with("slo:", "limits: {}\nslo:")), @r#"
+    plan.yaml:12:1: `limits` limits nothing
+      12 | limits: {}
+         | ^^^^^^
+      expected: at least one of `spend`, `tokens`, `requests`, `time` and `errors`
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn spending_in_other_words() {
+    let spend = |text: &str| refused(with("slo:", &format!("limits: {{spend: {text}}}\nslo:")));
+    assert_snapshot!(spend("2.50"), @r#"
+    plan.yaml:12:17: `spend` does not fit
+      12 | limits: {spend: 2.50}
+         |                 ^^^^
+      found: 2.50
+      expected: an amount above 0 and its currency, such as `2.50 USD`
+      hint: name the currency: `2.50 USD`
+
+    1 problem in plan.yaml
+    "#);
+    assert_snapshot!(spend("$2.50"), @r#"
+    plan.yaml:12:17: `spend` does not fit
+      12 | limits: {spend: $2.50}
+         |                 ^^^^^
+      found: $2.50
+      expected: an amount above 0 and its currency, such as `2.50 USD`
+      hint: write `2.50 USD`
+
+    1 problem in plan.yaml
+    "#);
+    assert_snapshot!(spend("'1,50 EUR'"), @r#"
+    plan.yaml:12:17: `spend` does not fit
+      12 | limits: {spend: '1,50 EUR'}
+         |                 ^^^^^^^^^^
+      found: 1,50 EUR
+      expected: an amount above 0 and its currency, such as `2.50 USD`
+      hint: the decimal point is `.`, and nothing stands between thousands
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn spending_where_nothing_costs_anything() {
+    let free = with("    url:", "    price: {currency: USD, per_hour: 0}\n    url:");
+    assert_snapshot!(refused(format!("{free}limits: {{spend: 1 USD}}\n")), @r#"
+    plan.yaml:15:17: a limit that can never be reached: every platform's price is 0
+      15 | limits: {spend: 1 USD}
+         |                 ^^^^^
+      found: 1 USD
+      hint: give a price above 0, or take `spend` out
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn prices_that_are_none() {
+    assert_snapshot!(platform("price: {currency: usd, per_hour: 1e3, per_request: -1, per_million_output: .5}"), @r#"
+    plan.yaml:7:23: `currency` does not fit
+      7 |     price: {currency: usd, per_hour: 1e3, per_request: -1, per_million_output: .5}
+        |                       ^^^
+      found: usd
+      expected: a currency's code of three capital letters, such as `USD`, `EUR` or `CNY`
+      hint: write `USD`
+
+    plan.yaml:7:38: `per_hour` does not fit
+      7 |     price: {currency: usd, per_hour: 1e3, per_request: -1, per_million_output: .5}
+        |                                      ^^^
+      found: 1e3
+      expected: a plain number, 0 or more, such as `2` or `0.50`
+
+    plan.yaml:7:56: `per_request` does not fit
+      7 |     price: {currency: usd, per_hour: 1e3, per_request: -1, per_million_output: .5}
+        |                                                        ^^
+      found: -1
+      expected: a plain number, 0 or more, such as `2` or `0.50`
+
+    plan.yaml:7:80: `per_million_output` does not fit
+      7 |     price: {currency: usd, per_hour: 1e3, per_request: -1, per_million_output: .5}
+        |                                                                                ^^
+      found: .5
+      expected: a plain number, 0 or more, such as `2` or `0.50`
+
+    4 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_price_without_a_figure() {
+    assert_snapshot!(platform("price: {currency: USD}"), @r#"
+    plan.yaml:7:5: a price without a figure
+      7 |     price: {currency: USD}
+        |     ^^^^^
+      expected: at least one of `per_hour`, `per_million_input`, `per_million_output` and `per_request`
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_price_without_a_currency() {
+    assert_snapshot!(platform("price: {per_hour: 1.20}"), @r#"
+    plan.yaml:7:5: `currency` is missing in `platforms.a.price`
+      7 |     price: {per_hour: 1.20}
+        |     ^^^^^
+      expected: a value such as `USD`
+
+    1 problem in plan.yaml
+    "#);
+}

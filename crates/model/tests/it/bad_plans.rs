@@ -48,7 +48,7 @@ fn the_plan_that_the_others_spoil_is_good() {
 fn empty_file() {
     assert_snapshot!(refused(""), @r#"
     plan.yaml:1:1: there is nothing in it
-      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`, `limits`
 
     1 problem in plan.yaml
     "#);
@@ -60,7 +60,7 @@ fn only_a_comment() {
     plan.yaml:1:1: there is nothing in it
       1 | # nothing yet
         | ^
-      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`, `limits`
 
     1 problem in plan.yaml
     "#);
@@ -72,7 +72,7 @@ fn a_list_instead_of_a_map() {
     plan.yaml:1:1: the document is a list
       1 | - kneepoint: 1
         | ^
-      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`, `limits`
 
     1 problem in plan.yaml
     "#);
@@ -85,7 +85,7 @@ fn a_scalar_instead_of_a_map() {
       1 | just words
         | ^^^^^^^^^^
       found: just words
-      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+      expected: a map with `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`, `limits`
 
     1 problem in plan.yaml
     "#);
@@ -169,7 +169,7 @@ fn misspelt_keys() {
     plan.yaml:3:1: unknown key `modle`
       3 | modle: {id: m}
         | ^^^^^
-      expected: one of `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+      expected: one of `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`, `limits`
       hint: did you mean `model`?
 
     1 problem in plan.yaml
@@ -179,10 +179,10 @@ fn misspelt_keys() {
 #[test]
 fn a_field_of_a_later_version() {
     assert_snapshot!(refused(with("load:", "limits: {spend: 20 USD}\nload:")), @r#"
-    plan.yaml:10:1: unknown key `limits`
-      10 | limits: {spend: 20 USD}
-         | ^^^^^^
-      expected: one of `kneepoint`, `name`, `seed`, `model`, `platforms`, `workloads`, `load`, `slo`, `sla`
+    plan.yaml:5:3: what platform `a` costs is not said, and `limits` has a `spend`
+      5 |   a:
+        |   ^
+      hint: give it a `price: {currency: USD, per_hour: …}` (`per_hour: 0` if it costs nothing), or take `spend` out
 
     1 problem in plan.yaml
     "#);
@@ -194,7 +194,7 @@ fn a_key_of_a_platform_that_is_not_there_yet() {
     plan.yaml:7:5: unknown key `telemetry` in `platforms.a`
       7 |     telemetry: {prometheus: *}
         |     ^^^^^^^^^
-      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `time_limits`, `request_timeout`, `declares`
+      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `time_limits`, `request_timeout`, `price`, `declares`
 
     1 problem in plan.yaml
     "#);

@@ -6,7 +6,8 @@ use kneepoint_model::plan::{
     Arrival, ConnectionPolicy, Dialect, EndPolicy, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext,
     TimeLimits, resolve,
 };
-use kneepoint_model::units::{Nanos, RatePerSec};
+use kneepoint_model::units::{Nanos, RatePerSec, Share, Tokens};
+use rust_decimal::Decimal;
 
 pub(crate) fn env(name: &str) -> Option<String> {
     match name {
@@ -79,6 +80,7 @@ platforms:
     ca: /etc/ca.pem
     length_control: min-tokens
     time_limits: {connect: 5s, first_token: 1m, between_chunks: 20s, total: 1m30s}
+    price: {currency: EUR, per_hour: 1.20, per_million_input: 0.1, per_million_output: "1.50", per_request: 0}
     declares: {engine: vllm, version: 1.10, gpu: A100-80GB, gpus: 2}
 workloads:
   long: {input: 512, output: 256, stream: false}
@@ -90,6 +92,7 @@ load:
 sla:
   realtime: {ttft: 500ms, tpot: 40ms, share: 99.5%}
   batch: {e2e: 5s, share: 0.9}
+limits: {spend: 2.50 EUR, tokens: 2000000, requests: 100000, time: 1h30m, errors: 20%}
 "#,
     );
     let platform = &plan.platforms[0];
@@ -125,6 +128,17 @@ sla:
     );
     assert_eq!(plan.slos[0].share.to_string(), "99.5%");
     assert_eq!(plan.points().len(), 2 * (3 + 3 + 7));
+
+    let text = |figure: Option<Decimal>| figure.map(|figure| figure.to_string());
+    let price = platform.price.expect("a price");
+    assert_eq!(price.currency.code(), "EUR");
+    let figures = [price.per_hour, price.per_million_input, price.per_million_output, price.per_request].map(text);
+    // As written: neither a digit more nor one less.
+    assert_eq!(figures.map(Option::unwrap_or_default), ["1.20", "0.1", "1.50", "0"]);
+    let limits = &plan.limits;
+    assert_eq!(limits.spend.map(|spend| spend.to_string()).as_deref(), Some("2.50 EUR"));
+    assert_eq!((limits.tokens, limits.requests), (Some(Tokens(2_000_000)), Some(100_000)));
+    assert_eq!((limits.time, limits.errors.map(Share::get)), (Some(Nanos::from_secs(5400)), Some(0.2)));
 
     let yaml = plan.to_yaml();
     assert!(!yaml.contains("very-secret") && yaml.contains("${VLLM_KEY}"), "{yaml}");

@@ -90,6 +90,7 @@ proptest! {
     }
 }
 
+const PRICES: [&str; 5] = ["0", "1.20", "0.1", "1000000000", "0.000000000001"];
 const DURATIONS: [&str; 7] = ["10ms", "1500ms", "1.5s", "10s", "7m", "1h30m", "0.25s"];
 
 /// A map of those entries that were drawn.
@@ -117,11 +118,39 @@ fn platform() -> impl Strategy<Value = Map<String, Value>> {
             Value::Object(given(limits))
         },
     );
+    let price = (maybe(&PRICES), maybe(&PRICES), maybe(&PRICES), Just(Some(Value::from("0.001")))).prop_map(
+        |(per_hour, per_million_input, per_million_output, per_request)| {
+            let price = [
+                ("currency", Some("CNY".into())),
+                ("per_hour", per_hour),
+                ("per_million_input", per_million_input),
+                ("per_million_output", per_million_output),
+                ("per_request", per_request),
+            ];
+            Value::Object(given(price))
+        },
+    );
     let older = maybe(&["10s", "90s"]);
-    prop_oneof![
+    let times = prop_oneof![
         prop::option::of(limits).prop_map(|limits| given([("time_limits", limits)])),
         older.prop_map(|total| given([("request_timeout", total)])),
-    ]
+    ];
+    (times, price).prop_map(|(mut platform, price)| {
+        platform.insert("price".to_owned(), price);
+        platform
+    })
+}
+
+/// Limits of the whole run; none at all where nothing was drawn.
+fn limits() -> impl Strategy<Value = Option<Value>> {
+    let spend = maybe(&["2.50 CNY", "0.001 CNY", "1000000000 CNY"]);
+    let count = || prop::option::of((1_u64..1_000_000_000_000).prop_map(Value::from));
+    let time = maybe(&["1s", "1.5s", "30m", "48h"]);
+    let errors = maybe(&["0%", "20%", "0.005", "99.9%"]);
+    (spend, count(), count(), time, errors).prop_map(|(spend, tokens, requests, time, errors)| {
+        let limits = [("spend", spend), ("tokens", tokens), ("requests", requests), ("time", time), ("errors", errors)];
+        Some(given(limits)).filter(|limits| !limits.is_empty()).map(Value::Object)
+    })
 }
 
 fn hold() -> impl Strategy<Value = Value> {
@@ -164,6 +193,7 @@ prop_compose! {
         declared in prop::collection::vec("\\PC{0,12}x", 0..4),
         body in tree(),
         platform in platform(),
+        limits in limits(),
         key in any::<bool>(),
         loads in prop::collection::vec(load(), 1..4),
         share in 1_u32..=1000,
@@ -179,6 +209,7 @@ prop_compose! {
             "load": loads,
             "slo": {"s": {"e2e": limit, "share": format!("{}%", f64::from(share) / 10.0)}},
         });
+        plan.as_object_mut().expect("a map").extend(given([("limits", limits)]));
         for (key, value) in platform {
             plan["platforms"]["a"][key] = value;
         }

@@ -13,7 +13,7 @@ use std::path::{Path as FilePath, PathBuf};
 use super::file::{ModelFile, PlanFile, VERSION};
 use super::named::Named;
 use super::quantity::{self, NotAQuantity};
-use super::{Limits, Model, Plan};
+use super::{Model, Plan};
 use crate::units::Nanos;
 use crate::yaml::{self, Part, Path, Problem, Problems, Source};
 
@@ -89,7 +89,7 @@ impl Resolver<'_> {
         let longest_timeout = platforms.iter().map(|platform| platform.time_limits.total).max().unwrap_or_default();
         let loads = self.loads(&file.load, longest_timeout);
         let slos = self.slos(file);
-        let limits = Limits::default();
+        let limits = self.limits(file, &platforms);
         let seed = file.seed.unwrap_or(DEFAULT_SEED);
         let plan = Plan { name, seed, model, platforms, workloads, loads, slos, limits };
         let points = plan.points().len();

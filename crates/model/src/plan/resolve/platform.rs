@@ -84,7 +84,7 @@ impl Resolver<'_> {
             time_limits: self.time_limits(path, file),
             http: HttpVersion::default(),
             rtt_probe: false,
-            price: None,
+            price: file.price.as_ref().and_then(|price| self.price(&path.key("price"), price)),
             declares: self.declares(&path.key("declares"), file),
         }
     }
