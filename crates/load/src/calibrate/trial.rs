@@ -175,3 +175,34 @@ impl Drop for Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_journal_of_a_calibration_does_not_stay() {
+        let (one, other) = (Folder::create().unwrap(), Folder::create().unwrap());
+        assert_ne!(one.0, other.0);
+        fs::write(one.0.join(bundle::REQUESTS), "a record").unwrap();
+        let path = one.0.clone();
+        drop(one);
+        assert!(!path.exists() && other.0.exists());
+    }
+
+    #[test]
+    fn a_request_carries_its_index() {
+        let context = ResolveContext { base_dir: Path::new("/"), env: &|_| None };
+        let pace = Pace { gap: Nanos::from_millis(20), events: 4 };
+        let window = Nanos::from_millis(500);
+        let trial = Trial { streams: 3, pace, warm_up: Nanos::from_millis(100), window, workers: 1 };
+        let server = Server::start(pace, Clock::start()).unwrap();
+        let plan = kneepoint_model::plan::resolve("calibration", &trial.plan(&server), &context).unwrap();
+        let point = plan.points()[0];
+        assert_eq!(point.level, kneepoint_model::plan::Level::Concurrency(3));
+        assert_eq!((point.hold.at_least, point.hold.at_most), (window, window));
+        let prompt = Keyed { events: 4 }.prompt(0, &point, 12);
+        assert!(prompt.text.contains(&format!("{KEY}12:")) && prompt.output == Tokens(4));
+        assert!(server.end().unwrap().is_empty());
+    }
+}
