@@ -1,5 +1,6 @@
 //! The instrument against servers that behave and servers that do not, all on loopback.
 
+mod calibrate;
 mod failures;
 mod loops;
 mod rivals;
