@@ -10,20 +10,26 @@ QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 def compare(load, figures: dict, done, outcome) -> dict:
     """One row of the report. `done` is the tool's process, `outcome` the server's end."""
     said = outcome.said
-    begin, end = said["busy_ns"]
-    busy_s, cpu_s = max(1, end - begin) / 1e9, done.cpu_between(begin, end)
+    answers, _ = truth.read(outcome.truth)
+    middle = truth.steady(answers, load.tokens if load.stream else 1)
+    cpu_s = done.cpu_between(middle.begin, middle.end)
     row = {
         "requests": said["requests"], "measured": figures["requests"], "errors": figures["errors"],
-        "events_per_s": said["events"] / busy_s, "requests_per_s": said["requests"] / busy_s,
-        "first_request_s": round((begin - done.launched_ns) / 1e9, 3), "elapsed_s": round(done.elapsed_s, 3),
-        "cpu_s": round(done.cpu_s, 3), "cpu_under_load_s": round(cpu_s, 3),
-        "cpu_us_per_event": cpu_s * 1e6 / max(1, said["events"]), "peak_rss_mib": round(done.peak_rss_mib, 1),
+        "events_per_s": middle.events_per_s, "requests_per_s": middle.events_per_s * len(answers) / max(1, said["events"]),
+        "first_request_s": round((said["busy_ns"][0] - done.launched_ns) / 1e9, 3), "elapsed_s": round(done.elapsed_s, 3),
+        "cpu_s": round(done.cpu_s, 3), "cpu_under_load_s": round(done.cpu_between(*said["busy_ns"]), 3),
+        "cpu_us_per_event": cpu_s * 1e6 / max(1, middle.events), "peak_rss_mib": round(done.peak_rss_mib, 1),
         "said": {name: value for name, value in figures.items() if isinstance(value, dict)},
     }
+    if load.streams >= 1_000:
+        row |= {f"{name}_per_1000_streams": row[name] * 1_000 / load.streams for name in ("peak_rss_mib", "cpu_under_load_s")}
     if said["late_us"]["p99"] is not None:
         row["server_late_p99_ms"] = said["late_us"]["p99"] / 1e3
     if load.kind == "timing":
-        row |= errors(figures, truth.figures(truth.read(outcome.truth)[0]))
+        row |= errors(figures, truth.figures(answers))
+        wrong = [abs(value) for name, value in row.items() if "_error_" in name]
+        if wrong:
+            row["server_late"] = row.get("server_late_p99_ms", 0.0) > max(wrong)
     if load.kind == "stall":
         row |= against_closed_form(figures.get("e2e", {}), load)
     return row

@@ -1,5 +1,6 @@
 """Reading the tools' output and the server's truth. Run: python3 -m unittest discover -s bench/peers"""
 
+import array
 import json
 import struct
 import sys
@@ -8,6 +9,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import report
 import scenarios
 import truth
 from compare import closed_form, errors
@@ -125,6 +127,55 @@ class Comparison(unittest.TestCase):
         self.assertEqual(errors(said, known), {"ttft_error_p50_ms": 5.0, "ttft_error_p99_ms": -1.0, "e2e_error_p50_ms": 0.0})
 
 
+class Report(unittest.TestCase):
+    TOOLS = {name: {"family": family, "tells_events_apart": events} for name, family, events in [
+        ("kneepoint", "kneepoint", True), ("floor", "floor", False), ("wrk", "native", False), ("aiperf", "python", True)]}
+
+    def line(self, runs, start, load):
+        found = report.derived(report.medians(runs), self.TOOLS)
+        return next(({"value": line["value"], "met": line["met"], "of": line["of"]} for line in found
+                     if line["what"].startswith(start) and line["load"] == load), None)
+
+    def test_medians_are_of_the_runs_with_figures_and_of_errors_size(self):
+        runs = [{"load": "timing-20", "tool": "x", "repeat": k, "measured": 7, "ttft_error_p50_ms": error, "server_late": error < 0}
+                for k, error in enumerate((-3.0, 1.0, 2.0))]
+        runs.append({"load": "timing-20", "tool": "x", "repeat": 3, "failed": "no answer"})
+        self.assertEqual(report.medians(runs), {
+            ("timing-20", "x"): {"runs": 3, "measured": 7, "ttft_error_p50_ms": 2.0, "server_late": False}})
+
+    def test_a_failure_is_no_win(self):
+        own = {"load": "timing-20", "tool": "kneepoint", "repeat": 0, "measured": 7, "ttft_error_p50_ms": 0.1}
+        failed = {"load": "timing-20", "tool": "aiperf", "repeat": 0, "failed": "no answer"}
+        self.assertIsNone(self.line([own, failed], "errors", "timing-20"))
+        closer = own | {"tool": "aiperf", "ttft_error_p50_ms": -0.05}
+        self.assertEqual(self.line([own, closer], "errors", "timing-20"), {"value": 1, "met": False, "of": "ttft p50: aiperf"})
+
+    def test_rates_are_judged_against_clients_that_tell_events_apart(self):
+        def row(tool, rate):
+            return {"load": "unpaced", "tool": tool, "repeat": 0, "measured": 7, "events_per_s": rate, "cpu_us_per_event": 1e6 / rate}
+
+        runs = [row("kneepoint", 40.0), row("floor", 100.0), row("wrk", 80.0), row("aiperf", 1.0)]
+        self.assertEqual(self.line(runs, "token events/s: Kneepoint", "unpaced"), {"value": 0.4, "met": True, "of": ""})
+        self.assertEqual(self.line(runs, "token events/s: best python rival that tells", "unpaced"), {"value": 0.025, "met": True, "of": "aiperf"})
+        self.assertEqual(self.line(runs, "token events/s: best native rival that reads", "unpaced"), {"value": 2.0, "met": None, "of": "wrk"})
+        self.assertEqual(self.line(runs, "token events/s: best native rival that tells", "unpaced"),
+                         {"value": None, "met": None, "of": "none measured"})
+
+    def test_both_files_are_written(self):
+        runs = [{"load": "timing-20", "tool": "aiperf", "kind": "timing", "repeat": 0, "measured": 7, "ttft_error_p50_ms": 0.25,
+                 "server_late_p99_ms": 3.0, "server_late": True},
+                {"load": "unpaced", "tool": "wrk", "kind": "tokens", "repeat": 0, "failed": "a | b"}]
+        said = {"date": "today", "machine": {"cpu": "c", "cores": 2, "memory_gib": 1, "kernel": "6", "load_before": 0.0}, "repeats": 1,
+                "quick": True, "not_covered": {"vllm-bench": "why"}, "tools": self.TOOLS, "runs": runs}
+        with tempfile.TemporaryDirectory() as folder:
+            report.write(said, Path(folder))
+            text = (Path(folder) / "report.md").read_text()
+            self.assertEqual(json.loads((Path(folder) / "report.json").read_text())["medians"][0]["ttft_error_p50_ms"], 0.25)
+        self.assertIn("| aiperf (server itself late) | 0.25 |", text)
+        self.assertIn("| wrk | unpaced | failed | a \\| b |", text)
+        self.assertNotIn("\n## unpaced", text)
+
+
 class Truth(unittest.TestCase):
     def test_reads_complete_answers_only(self):
         def request(written):
@@ -136,6 +187,19 @@ class Truth(unittest.TestCase):
             answers, offset = truth.read(path)
         self.assertEqual((len(answers), offset), (1, 9))
         self.assertEqual(truth.figures(answers), {"ttft": [2.0], "gap": [2.0], "tpot": [2.0], "e2e": [4.0]})
+
+    def test_the_middle_of_a_run_leaves_probes_and_ends_out(self):
+        def answer(*ms):
+            return truth.Answered(0, 1, 0, True, array.array("Q", [at * truth.MS for at in ms]))
+
+        probe, last = answer(0, 10), answer(5_000, 5_001)
+        paced = [answer(*range(1_000 + k, 2_000 + k, 10)) for k in range(10)]  # an event every millisecond for a second
+        middle = truth.steady([probe, *paced, last])
+        self.assertAlmostEqual(middle.events_per_s, 1_000)
+        self.assertEqual((middle.end - middle.begin) // truth.MS, middle.events)
+        at_once = [truth.Answered(0, (1_000 + k) * truth.MS, 0, True, array.array("Q")) for k in range(100)]
+        self.assertAlmostEqual(truth.steady([probe, *at_once, last], 50).events_per_s, 50_000)
+        self.assertEqual(truth.steady([]).events, 0)
 
     def test_an_error_begins_outside_of_the_bracket(self):
         low, high = truth.bracket([1.0, 2.0, 3.0, 4.0], 0.5)

@@ -3,11 +3,13 @@
 import array
 import math
 import struct
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 HEADER = struct.Struct("<8sQQQqq")
 REQUEST = struct.Struct("<QQQQIIHBBI")
+MS = 1_000_000
 
 
 @dataclass
@@ -18,7 +20,7 @@ class Answered:
     written: int  # 0: cut off
     connection: int
     stream: bool
-    events: array.array
+    events: array.array  # none where the answer is not paced
 
     @property
     def ttft(self) -> int:
@@ -49,10 +51,42 @@ def read(path: Path) -> tuple[list[Answered], int]:
         at += REQUEST.size + key
         events = array.array("Q", data[at:at + 8 * n])
         at += 8 * n
-        if written and events:
+        if written:
             answers.append(Answered(received, written, connection, bool(stream), events))
     answers.sort(key=lambda answer: answer.received)
     return answers, offset
+
+
+@dataclass
+class Steady:
+    """The middle of a run: without what a tool asks beforehand, without its beginning and its end."""
+
+    begin: int  # ns of CLOCK_MONOTONIC
+    end: int
+    events: int
+
+    @property
+    def events_per_s(self) -> float:
+        return self.events * 1e9 / max(1, self.end - self.begin)
+
+
+def steady(answers: list[Answered], events_at_once: int = 1, trim: float = 0.1) -> Steady:
+    """From the instant when this share of all events was written until the same share is left, to the millisecond.
+    An answer that is not paced has `events_at_once`."""
+    bins: Counter[int] = Counter()
+    for answer in answers:
+        if answer.events:
+            bins.update(instant // MS for instant in answer.events)
+        else:
+            bins[answer.written // MS] += events_at_once
+    total, seen, inside = sum(bins.values()), 0, []
+    for instant in sorted(bins):
+        if trim * total <= seen < (1 - trim) * total:
+            inside.append(instant)
+        seen += bins[instant]
+    if not inside:
+        return Steady(0, 0, 0)
+    return Steady(inside[0] * MS, (inside[-1] + 1) * MS, sum(bins[instant] for instant in inside))
 
 
 def bracket(values: list[float], q: float) -> tuple[float, float]:
@@ -73,6 +107,7 @@ def outside(figure: float, low: float, high: float) -> float:
 
 def figures(answers: list[Answered]) -> dict[str, list[float]]:
     """Sorted milliseconds of each metric, by the names that the tools' figures use."""
+    answers = [answer for answer in answers if answer.events]
     series = {
         "ttft": [answer.ttft for answer in answers],
         "gap": [gap for answer in answers for gap in answer.gaps],

@@ -22,6 +22,8 @@ class Tool:
     """A rival. Subclasses say how it is installed, called and read."""
 
     name = ""
+    family = "python"  # or native, or one of the two that are no rivals: kneepoint and floor
+    tells_events_apart = True  # else it reads whole answers, streamed or not
     notes = ""  # how it is called, where that is not obvious from the command
     good_codes: tuple[int, ...] = (0,)  # the exit codes after which there are figures
     package = ""  # on PyPI; default: its name

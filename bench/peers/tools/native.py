@@ -35,6 +35,7 @@ class Built(Tool):
 
 class Kneepoint(Built):
     name = "kneepoint"
+    family = "kneepoint"
     hint = "build it, or name it with --kneepoint"
     good_codes = (0, 1, 3)  # 1 and 3: it measured, and judges its own run invalid or a target missed; figures need a bundle
     notes = "figures from every record of the bundle, from the sending on; of a stall from the intended time"
@@ -80,6 +81,8 @@ def kneepoint_figures(records: list[dict], from_intended: bool = False) -> dict:
 
 class Floor(Built):
     name = "floor"
+    family = "floor"
+    tells_events_apart = False
     hint = "build bench/reference, or name its folder with --reference"
     notes = "the least a client can do: reads and discards, measures no latency"
 
@@ -107,6 +110,8 @@ def body(load) -> str:
 
 class Oha(Tool):
     name = "oha"
+    family = "native"
+    tells_events_apart = False
     notes = "whole requests only; --latency-correction where a rate is given"
 
     def install(self) -> None:
@@ -138,6 +143,8 @@ def oha_figures(said: dict) -> dict:
 
 class Wrk(Tool):
     name = "wrk"
+    family = "native"
+    tells_events_apart = False
     notes = "whole requests only, for a time; no rates"
 
     def binary(self) -> Path:
