@@ -6,7 +6,8 @@
 use kneepoint_model::Nanos;
 use kneepoint_model::plan::Dialect;
 use kneepoint_wire::exchange::{Answer, Exchange};
-use kneepoint_wire::http1::{Part, ResponseParser};
+use kneepoint_wire::http1::{HttpError, Part, ResponseParser};
+use kneepoint_wire::http2::{Http2Error, Outbox, Session};
 use kneepoint_wire::sse::SseDecoder;
 
 /// Splits an input into cuts and payload: up to `n` bytes are distances between cuts.
@@ -79,6 +80,47 @@ pub(crate) fn http1(input: &[u8]) {
     let expect = response(&[&whole]);
     assert_eq!(response(&pieces), expect);
     assert_eq!(response(&whole.chunks(1).collect::<Vec<_>>()), expect);
+}
+
+/// What a connection of HTTP/2 makes of these pieces after a request: the answer in HTTP/1.1, and why it ended.
+fn translated(pieces: &[&[u8]]) -> (Vec<u8>, Result<(), Http2Error>, bool) {
+    let mut out = Outbox::default();
+    let mut session = Session::new(false, &mut out);
+    let request = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody";
+    session.request(request, &mut out).expect("the request is whole");
+    let mut answer = Vec::new();
+    for piece in pieces {
+        if let Err(error) = session.received(piece, &mut out, &mut answer) {
+            return (answer, Err(error), session.is_over());
+        }
+        out.took(out.pending().len());
+    }
+    (answer, Ok(()), session.is_over())
+}
+
+/// Any cutting of a connection's bytes gives the same answer and the same end, and what is handed on is HTTP/1.1 whatever
+/// the server said. The first byte chooses whether the server begins as it must.
+pub(crate) fn http2(input: &[u8]) {
+    let Some((begin, input)) = input.split_first() else { return };
+    let mut pieces = cut_by(input, 8);
+    if begin & 1 == 0 {
+        pieces.insert(0, &[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    }
+    let whole = pieces.concat();
+    let expect = translated(&[&whole]);
+    assert_eq!(translated(&pieces), expect);
+    assert_eq!(translated(&whole.chunks(1).collect::<Vec<_>>()), expect);
+    let (mut parser, mut bytes) = (ResponseParser::default(), &expect.0[..]);
+    loop {
+        match parser.next(&mut bytes) {
+            Ok(Some(_)) => {}
+            // A header whose value only HTTP/2 allows, or too many of them.
+            Err(HttpError::Head { .. } | HttpError::HeadTooLong) => return,
+            Err(error) => panic!("{error}: {:?}", String::from_utf8_lossy(&expect.0)),
+            Ok(None) => break,
+        }
+    }
+    assert!(bytes.is_empty(), "nothing follows the end of an answer");
 }
 
 /// The answer given in these pieces at one instant.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes one target on the stable compiler, without cargo-fuzz:  fuzz/run.sh TARGET [libFuzzer options]
 #
-# TARGET is sse, http1, exchange, templates or plan. Coverage feedback needs only stable compiler flags; what is left out compared
+# TARGET is sse, http1, http2, exchange, templates or plan. Coverage feedback needs only stable compiler flags; what is left out compared
 # with cargo-fuzz is the address sanitizer, of little use to a workspace that forbids unsafe code. Needs a C++ compiler.
 # Stops at the first failure and leaves its input beside the corpus. Example: fuzz/run.sh sse -max_total_time=60
 set -eu

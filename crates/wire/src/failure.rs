@@ -71,11 +71,11 @@ pub(crate) fn http2_failure(error: &Http2Error) -> TransportFailure {
         Http2Error::NotHttp2 { .. } | Http2Error::Protocol { .. } | Http2Error::Malformed { .. } => {
             (FailureKind::BadHttp, Side::Server, true)
         }
-        Http2Error::StreamReset { .. } => (FailureKind::Reset, Side::Server, true),
-        Http2Error::Silent => (FailureKind::ClosedEarly, Side::Server, false),
-        // The server was closing when the request came, and says that it did not take it up.
-        Http2Error::GoneAway { code: ErrorCode::NO_ERROR } => (FailureKind::ClosedEarly, Side::Server, false),
-        Http2Error::GoneAway { .. } => (FailureKind::Reset, Side::Server, true),
+        // The server was closing when the request came, and at most says that it did not take it up.
+        Http2Error::Silent | Http2Error::GoneAway { code: ErrorCode::NO_ERROR } => {
+            (FailureKind::ClosedEarly, Side::Server, false)
+        }
+        Http2Error::StreamReset { .. } | Http2Error::GoneAway { .. } => (FailureKind::Reset, Side::Server, true),
         Http2Error::Request { .. } => (FailureKind::Client, Side::Client, true),
     };
     TransportFailure { refused, ..TransportFailure::new(kind, side, error.to_string()) }

@@ -11,7 +11,9 @@ fn headers(decoder: &mut Decoder, hex: &str) -> String {
     let mut found = String::new();
     decoder
         .decode(&bytes(hex), |name, value| {
-            found.push_str(&format!("{}: {}\n", String::from_utf8_lossy(name), String::from_utf8_lossy(value)));
+            for part in [&String::from_utf8_lossy(name), ": ", &String::from_utf8_lossy(value), "\n"] {
+                found.push_str(part);
+            }
             Ok(())
         })
         .unwrap();

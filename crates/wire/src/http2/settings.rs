@@ -26,7 +26,7 @@ pub(super) fn push_own(window: u32, header_list: usize, out: &mut Vec<u8>) {
 /// to the server to hold, since there is one stream at a time: a server that allows none refuses it, and says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peer {
-    /// Bytes a new stream may bring before the first WINDOW_UPDATE.
+    /// Bytes a new stream may bring before the first `WINDOW_UPDATE`.
     pub(super) initial_window: u32,
     /// Longest payload of a frame.
     pub(super) max_frame: usize,

@@ -8,7 +8,7 @@ use proptest::sample::{Index, select};
 
 // The targets of cargo-fuzz check the same.
 #[path = "../../../../fuzz/bodies.rs"]
-mod bodies;
+pub(crate) mod bodies;
 
 /// Words from which bytes are made that a decoder is likely to take for something.
 const WORDS: &[&str] = &[

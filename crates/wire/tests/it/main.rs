@@ -3,6 +3,7 @@
 mod behaviours;
 mod captures;
 mod errors;
+mod http2;
 mod laws;
 mod request;
 mod secrecy;

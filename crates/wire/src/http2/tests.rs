@@ -1,1 +1,0 @@
-//! Conversations written by hand, frame by frame.
