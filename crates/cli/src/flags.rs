@@ -61,6 +61,12 @@ pub(crate) struct PlanFlags {
     /// Closed loop: requests in flight, as a list (1,4,16) or a range (1..64)
     #[arg(long, value_name = "LEVELS")]
     concurrency: Option<String>,
+    /// The sweep ends at a level whose throughput is less than this share above that of the level before it, such as 5%
+    #[arg(long, value_name = "SHARE")]
+    stop_at_plateau: Option<String>,
+    /// Open loop: hold each level to its end, even where the platform is seen to fall behind
+    #[arg(long)]
+    hold_when_saturated: bool,
     /// Input tokens per request [default: 512]
     #[arg(long, value_name = "TOKENS")]
     input: Option<u64>,
@@ -267,17 +273,25 @@ impl PlanFlags {
             at_end: self.at_end,
             at_most: self.at_most.clone(),
         };
+        let stop_at_plateau = self.stop_at_plateau.clone().map(ShareText);
         let mut loads = Vec::new();
         if let Some(text) = &self.rate {
             let sweep = sweep(text, &root.index(loads.len()).key("rate").key("sweep"), problems);
-            let rate = RateFile { sweep, arrival: self.arrival, max_in_flight: self.max_in_flight, hold: hold.clone() };
+            let rate = RateFile {
+                sweep,
+                arrival: self.arrival,
+                max_in_flight: self.max_in_flight,
+                stop_at_plateau: stop_at_plateau.clone(),
+                end_when_saturated: self.hold_when_saturated.then_some(false),
+                hold: hold.clone(),
+            };
             loads.push(LoadFile { rate: Some(rate), concurrency: None });
         } else {
             self.rates_only(&root, problems);
         }
         if let Some(text) = &self.concurrency {
             let sweep = sweep(text, &root.index(loads.len()).key("concurrency").key("sweep"), problems);
-            loads.push(LoadFile { rate: None, concurrency: Some(ConcurrencyFile { sweep, hold }) });
+            loads.push(LoadFile { rate: None, concurrency: Some(ConcurrencyFile { sweep, stop_at_plateau, hold }) });
         }
         if loads.is_empty() {
             let problem = Problem::new(root, "no load is given");
@@ -291,6 +305,11 @@ impl PlanFlags {
         if self.arrival.is_some() {
             let problem = Problem::new(load.key("arrival"), "an arrival without rates means nothing");
             problems.push(problem.hint("give --rate as well: a closed loop sends when an answer came"));
+        }
+        if self.hold_when_saturated {
+            let problem =
+                Problem::new(load.key("end_when_saturated"), "levels of no rate have no backlog that could grow");
+            problems.push(problem.hint("give --rate as well, or leave it out"));
         }
         if self.max_in_flight.is_some() {
             let problem = Problem::new(load.key("max_in_flight"), "a limit on requests in flight without rates");

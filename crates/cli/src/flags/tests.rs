@@ -38,7 +38,8 @@ fn no_flag_is_no_plan() {
 fn flags_make_the_plan_that_yaml_makes() {
     let plan = resolve(
         "--url http://127.0.0.1:8000/v1 --model org/m --dialect openai-completions --key-env KEY --rate 0.5,1 \
-             --arrival poisson --max-in-flight 40 --concurrency 1..3 --input 100 --output 50 --for 10s --min-samples 5 \
+             --arrival poisson --max-in-flight 40 --stop-at-plateau 5% --hold-when-saturated \
+             --concurrency 1..3 --input 100 --output 50 --for 10s --min-samples 5 \
              --warm-up 1s --drain 2s --request-timeout 30s --connect-timeout 3s --first-token-timeout 20s \
              --chunk-timeout 4s --connection per-request --length-control natural \
              --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n \
@@ -60,8 +61,9 @@ platforms:
 workloads:
   fixed: {input: 100, output: 50}
 load:
-  - rate: {sweep: [0.5, 1], arrival: poisson, max_in_flight: 40, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
-  - concurrency: {sweep: [1, 2, 3], for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+  - rate: {sweep: [0.5, 1], arrival: poisson, max_in_flight: 40, stop_at_plateau: 5%, end_when_saturated: false,
+           for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
+  - concurrency: {sweep: [1, 2, 3], stop_at_plateau: 5%, for: 10s, min_samples: 5, warm_up: 1s, drain: 2s}
 slo:
   slo: {e2e: 1s, share: 95%}
   slow: {e2e: 9s}
@@ -135,6 +137,9 @@ fn hints_speak_of_flags_and_not_of_keys_of_a_plan() {
     assert!(problems.contains("hint: ask for fewer samples, or set a longer --at-most"), "{problems}");
     assert!(problems.contains("--rate has the level 2 twice"), "{problems}");
     assert!(problems.contains("--save-plan writes one"), "{problems}");
+    let falling = resolve("--url http://h --model m --concurrency 4,2 --stop-at-plateau 5%").expect_err("falling");
+    assert!(falling.contains("--stop-at-plateau: a plateau is seen from one level to the next"), "{falling}");
+    assert!(falling.contains("levels in --concurrency, the lowest first, or leave --stop-at-plateau out"), "{falling}");
     let shorter = resolve("--url http://h --model m --concurrency 1 --for 10s --at-most 5s").expect_err("shorter");
     assert!(shorter.contains("--at-most is shorter than --for, which is 10s"), "{shorter}");
     for key in ["`sweep`", "`at_most`", "`for`", "`load`"] {
@@ -150,8 +155,10 @@ fn a_password_in_the_url_is_not_repeated() {
 
 #[test]
 fn what_means_something_for_rates_alone_is_refused_without_them() {
-    let problems = resolve("--url http://h --model m --concurrency 4 --arrival poisson --max-in-flight 9")
-        .expect_err("a closed loop has neither");
+    let problems =
+        resolve("--url http://h --model m --concurrency 4 --arrival poisson --max-in-flight 9 --hold-when-saturated")
+            .expect_err("a closed loop has none of them");
+    assert!(problems.contains("--hold-when-saturated: levels of no rate have no backlog"), "{problems}");
     assert!(problems.contains("--arrival: an arrival without rates"), "{problems}");
     assert!(problems.contains("--max-in-flight: a limit on requests in flight without rates"), "{problems}");
 }

@@ -253,6 +253,13 @@ pub struct RateFile {
     /// be open loop. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_in_flight: Option<u64>,
+    /// The sweep ends at a level whose throughput is less than this share above that of the level before it. Needs two
+    /// levels or more, each above the last. Default: every level is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_at_plateau: Option<ShareText>,
+    /// Whether a level ends early once the platform is seen to fall behind. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_when_saturated: Option<bool>,
     /// How long each level is held.
     #[serde(flatten)]
     pub hold: HoldFile,
@@ -266,6 +273,10 @@ pub struct ConcurrencyFile {
     /// Requests in flight: `[1, 4, 16]`, or a range. `1..8` is every whole number when the ends are at most 16 apart;
     /// any other range doubles from its start and ends in its end (`1..100` is 1, 2, 4, 8, 16, 32, 64, 100).
     pub sweep: Sweep<u32>,
+    /// The sweep ends at a level whose throughput is less than this share above that of the level before it. Needs two
+    /// levels or more, each above the last. Default: every level is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_at_plateau: Option<ShareText>,
     /// How long each level is held.
     #[serde(flatten)]
     pub hold: HoldFile,

@@ -122,19 +122,26 @@ fn load(load: &Load) -> Vec<LoadFile> {
             Level::Rate { .. } => None,
         });
         let hold = hold(&load.hold);
+        let stop_at_plateau = load.stop_at_plateau.map(|share| ShareText(share_text(share)));
         match levels.first().and_then(kind) {
             Some(arrival) => LoadFile {
                 rate: Some(RateFile {
                     sweep: Sweep::List(rates.collect()),
                     arrival: Some(arrival),
                     max_in_flight: load.max_in_flight.map(u64::from),
+                    stop_at_plateau,
+                    end_when_saturated: Some(load.end_when_saturated),
                     hold,
                 }),
                 concurrency: None,
             },
             None => LoadFile {
                 rate: None,
-                concurrency: Some(ConcurrencyFile { sweep: Sweep::List(concurrencies.collect()), hold }),
+                concurrency: Some(ConcurrencyFile {
+                    sweep: Sweep::List(concurrencies.collect()),
+                    stop_at_plateau,
+                    hold,
+                }),
             },
         }
     };

@@ -1,4 +1,4 @@
-//! Limits that cannot be meant: the whole text that a user reads.
+//! Limits and ends that cannot be meant: the whole text that a user reads.
 
 use insta::assert_snapshot;
 
@@ -157,7 +157,7 @@ fn a_limit_on_what_a_closed_loop_holds_already() {
     plan.yaml:11:34: unknown key `max_in_flight` in `load[0].concurrency`
       11 |   - concurrency: {sweep: [1, 2], max_in_flight: 1, for: 10s}
          |                                  ^^^^^^^^^^^^^
-      expected: one of `sweep`, `for`, `min_samples`, `warm_up`, `drain`, `at_end`, `at_most`
+      expected: one of `sweep`, `stop_at_plateau`, `for`, `min_samples`, `warm_up`, `drain`, `at_end`, `at_most`
 
     1 problem in plan.yaml
     "#);
@@ -338,4 +338,52 @@ fn a_price_without_a_currency() {
 
     1 problem in plan.yaml
     "#);
+}
+
+#[test]
+fn a_plateau_without_levels_to_see_it_in() {
+    assert_snapshot!(refused(with("sweep: [1, 2]", "sweep: [4], stop_at_plateau: 5%")), @r#"
+    plan.yaml:11:41: a plateau is seen from one level to the next, and these do not ascend
+      11 |   - rate: {sweep: [4], stop_at_plateau: 5%, for: 10s}
+         |                                         ^^
+      found: 5%
+      hint: give at least two levels in `sweep`, the lowest first, or take `stop_at_plateau` out
+
+    1 problem in plan.yaml
+    "#);
+    assert_snapshot!(refused(with("rate: {sweep: [1, 2],", "concurrency: {sweep: [1, 8, 4], stop_at_plateau: 5%,")), @r#"
+    plan.yaml:11:54: a plateau is seen from one level to the next, and these do not ascend
+      11 |   - concurrency: {sweep: [1, 8, 4], stop_at_plateau: 5%, for: 10s}
+         |                                                      ^^
+      found: 5%
+      hint: give at least two levels in `sweep`, the lowest first, or take `stop_at_plateau` out
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_plateau_of_nothing() {
+    assert_snapshot!(refused(with("sweep: [1, 2]", "sweep: [1, 2], stop_at_plateau: 0%, end_when_saturated: no")), @r#"
+    plan.yaml:11:44: `stop_at_plateau` does not fit
+      11 |   - rate: {sweep: [1, 2], stop_at_plateau: 0%, end_when_saturated: no, for: 10s}
+         |                                            ^^
+      found: 0%
+      expected: a share above 0, such as `99%` or `0.99`
+
+    plan.yaml:11:68: `end_when_saturated` does not fit
+      11 |   - rate: {sweep: [1, 2], stop_at_plateau: 0%, end_when_saturated: no, for: 10s}
+         |                                                                    ^^
+      found: no
+      expected: true or false
+      hint: YAML's truth values are `true` and `false`
+
+    2 problems in plan.yaml
+    "#);
+}
+
+#[test]
+fn refused_levels_are_not_also_said_to_fall() {
+    let shown = refused(with("sweep: [1, 2]", "sweep: [0, 1], stop_at_plateau: 5%"));
+    assert!(shown.ends_with("1 problem in plan.yaml"), "{shown}");
 }

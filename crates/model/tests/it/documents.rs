@@ -35,7 +35,7 @@ fn the_example_file_resolves_and_so_does_what_it_has_commented_out() {
         .map(|line| {
             let is_field = line.trim_start().strip_prefix("# ").is_some_and(|rest| {
                 let word = rest.split([':', ' ']).next().unwrap_or("");
-                line.starts_with(' ') && (rest.starts_with("- ") || rest.starts_with(&format!("{word}:")))
+                rest.starts_with("- ") || rest.starts_with(&format!("{word}:"))
             });
             offered += usize::from(is_field);
             if is_field { line.replacen("# ", "", 1) } else { line.to_owned() }
@@ -45,6 +45,7 @@ fn the_example_file_resolves_and_so_does_what_it_has_commented_out() {
     assert!(offered >= 10, "{offered} commented fields");
     let plan = resolved("examples/plan.yaml, uncommented", &uncommented);
     assert_eq!((plan.workloads.len(), plan.loads.len(), plan.slos.len()), (2, 2, 2));
+    assert!(!plan.limits.is_empty());
 }
 
 #[test]

@@ -86,8 +86,8 @@ workloads:
   long: {input: 512, output: 256, stream: false}
   short: {input: 1, output: 1}
 load:
-  - rate: {sweep: [0.5, 1, 2.25], arrival: poisson, for: 10m, min_samples: 250, max_in_flight: 900, drain: 0s}
-  - rate: {sweep: 1..3}
+  - rate: {sweep: [0.5, 1, 2.25], arrival: poisson, for: 10m, min_samples: 250, max_in_flight: 900, stop_at_plateau: 5%, drain: 0s}
+  - rate: {sweep: 1..3, end_when_saturated: false}
   - concurrency: {sweep: 1..64, for: 2m, warm_up: 500ms, at_most: 4m, at_end: cancel}
 sla:
   realtime: {ttft: 500ms, tpot: 40ms, share: 99.5%}
@@ -121,6 +121,8 @@ limits: {spend: 2.50 EUR, tokens: 2000000, requests: 100000, time: 1h30m, errors
     assert_eq!(plan.loads[2].levels, concurrencies);
     assert_eq!([0, 1, 2].map(|load| plan.loads[load].max_in_flight), [Some(900), None, None]);
     assert_eq!(plan.points()[0].max_in_flight, Some(900));
+    assert_eq!([0, 1, 2].map(|load| plan.loads[load].stop_at_plateau.map(Share::get)), [Some(0.05), None, None]);
+    assert_eq!([0, 1, 2].map(|load| plan.loads[load].end_when_saturated), [true, false, false]);
     let ends: Vec<(EndPolicy, Nanos)> = plan.loads.iter().map(|load| (load.hold.at_end, load.hold.drain)).collect();
     assert_eq!(
         ends,

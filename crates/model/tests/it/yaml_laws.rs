@@ -168,18 +168,24 @@ fn hold() -> impl Strategy<Value = Value> {
 }
 
 fn load() -> impl Strategy<Value = Value> {
-    let more = || maybe(&[1, 300, 100_000]).prop_map(|most| given([("max_in_flight", most)]));
-    let rate = (prop::collection::btree_set(1_u32..4000, 1..6), hold(), any::<bool>(), more()).prop_map(
-        |(levels, hold, poisson, more)| {
+    let plateau = || maybe(&["5%", "0.125", "100%"]);
+    let more = (maybe(&[1, 300, 100_000]), maybe(&[true, false]), maybe(&["constant", "poisson"])).prop_map(
+        |(most, ends, arrival)| given([("max_in_flight", most), ("end_when_saturated", ends), ("arrival", arrival)]),
+    );
+    let rate = (prop::collection::btree_set(1_u32..4000, 1..6), hold(), more, plateau()).prop_map(
+        |(levels, hold, more, plateau)| {
             let mut rate = hold;
-            rate.as_object_mut().expect("a map").extend(more);
+            let entries = rate.as_object_mut().expect("a map");
+            entries.extend(more);
+            entries.extend(given([("stop_at_plateau", plateau.filter(|_| levels.len() > 1))]));
             rate["sweep"] = levels.into_iter().map(|level| f64::from(level) / 7.0).collect();
-            rate["arrival"] = if poisson { "poisson".into() } else { "constant".into() };
             serde_json::json!({ "rate": rate })
         },
     );
-    let concurrency = (1_u32..50, 0_u32..500, hold()).prop_map(|(from, more, hold)| {
+    let concurrency = (1_u32..50, 0_u32..500, hold(), plateau()).prop_map(|(from, more, hold, plateau)| {
         let mut concurrency = hold;
+        let entries = concurrency.as_object_mut().expect("a map");
+        entries.extend(given([("stop_at_plateau", plateau.filter(|_| more > 0))]));
         concurrency["sweep"] = format!("{from}..{}", from + more).into();
         serde_json::json!({ "concurrency": concurrency })
     });

@@ -1,6 +1,8 @@
 //! Resolution of workloads, load levels and latency limits.
 
-use super::super::file::{ConcurrencyFile, HoldFile, LoadFile, PlanFile, RateFile, SloFile, Sweep, WorkloadFile};
+use super::super::file::{
+    ConcurrencyFile, HoldFile, LoadFile, PlanFile, RateFile, ShareText, SloFile, Sweep, WorkloadFile,
+};
 use super::super::named::Named;
 use super::super::quantity;
 use super::super::{EndPolicy, Hold, Level, Load, Slo, Workload};
@@ -80,6 +82,7 @@ impl Resolver<'_> {
     fn rate(&mut self, path: &Path, load: &RateFile, longest_timeout: Nanos) -> Load {
         let sweep = path.key("sweep");
         let rates = self.levels(&sweep, &load.sweep, RATES, "requests per second");
+        let ascends = self.ascends(&sweep, &rates);
         let slowest = rates.iter().copied().reduce(f64::min);
         let hold = self.hold(path, &load.hold, longest_timeout, slowest);
         let arrival = load.arrival.unwrap_or_default();
@@ -96,7 +99,9 @@ impl Resolver<'_> {
         }
         let levels = rates.into_iter().filter_map(RatePerSec::new).map(|rate| Level::Rate { rate, arrival }).collect();
         let max_in_flight = self.max_in_flight(path, load.max_in_flight);
-        Load { levels, hold, max_in_flight, stop_at_plateau: None, end_when_saturated: true, search: None }
+        let stop_at_plateau = self.stop_at_plateau(path, load.stop_at_plateau.as_ref(), ascends);
+        let end_when_saturated = load.end_when_saturated.unwrap_or(true);
+        Load { levels, hold, max_in_flight, stop_at_plateau, end_when_saturated, search: None }
     }
 
     fn max_in_flight(&mut self, path: &Path, given: Option<u64>) -> Option<u32> {
@@ -114,6 +119,7 @@ impl Resolver<'_> {
     fn concurrency(&mut self, path: &Path, load: &ConcurrencyFile, longest_timeout: Nanos) -> Load {
         let sweep = path.key("sweep");
         let levels = self.levels(&sweep, &load.sweep, CONCURRENCIES, "requests in flight");
+        let ascends = self.ascends(&sweep, &levels);
         if let Some(level) = levels.iter().find(|level| level.fract() != 0.0) {
             let problem = Problem::new(sweep, "a concurrency that is no whole number");
             self.add(problem.found(level.to_string()));
@@ -125,7 +131,31 @@ impl Resolver<'_> {
             reason = "whole and within CONCURRENCIES, or a problem was added"
         )]
         let levels = levels.into_iter().map(|level| Level::Concurrency(level as u32)).collect();
-        Load { levels, hold, max_in_flight: None, stop_at_plateau: None, end_when_saturated: true, search: None }
+        let stop_at_plateau = self.stop_at_plateau(path, load.stop_at_plateau.as_ref(), ascends);
+        // A closed loop waits for answers: it has no backlog that could grow.
+        Load { levels, hold, max_in_flight: None, stop_at_plateau, end_when_saturated: false, search: None }
+    }
+
+    /// Whether there are levels enough to see a plateau in, each above the last. Levels that were refused are no reason
+    /// to say a second thing about them.
+    fn ascends(&self, sweep: &Path, levels: &[f64]) -> bool {
+        let is_refused = self.source.is_blamed(sweep)
+            || self.source.is_blamed_within(sweep)
+            || self.problems.iter().any(|problem| sweep.leads_to(&problem.path));
+        is_refused || levels.len() >= 2 && levels.is_sorted_by(|a, b| a < b)
+    }
+
+    fn stop_at_plateau(&mut self, path: &Path, given: Option<&ShareText>, ascends: bool) -> Option<Share> {
+        let ShareText(text) = given?;
+        let path = path.key("stop_at_plateau");
+        if !ascends {
+            let message = "a plateau is seen from one level to the next, and these do not ascend";
+            let problem = Problem::new(path.clone(), message).found(text);
+            self.add(
+                problem.hint("give at least two levels in `sweep`, the lowest first, or take `stop_at_plateau` out"),
+            );
+        }
+        quantity::share(text).map_err(|refused| self.not_a_quantity(&path, text, refused)).ok()
     }
 
     /// The levels of a sweep that are in range; a problem for each that is not, or is there twice.
