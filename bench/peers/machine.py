@@ -90,9 +90,9 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], core: int | None = None) -> Finished:
-    """Runs to the end, or for so long; on one core if one is named."""
-    pin = (lambda: os.sched_setaffinity(0, {core})) if core is not None else None
+def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], cores: set[int] | None = None) -> Finished:
+    """Runs to the end, or for so long; on these cores if they are named."""
+    pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
     with open(cwd / "output.txt", "w+b") as output:
         launched, before = time.monotonic_ns(), time.monotonic()
         process = subprocess.Popen(
