@@ -3,5 +3,7 @@
 mod calls;
 mod interrupted;
 mod kneepoint;
+mod known_answer;
 mod real_engine;
+mod rivals;
 mod tidy;
