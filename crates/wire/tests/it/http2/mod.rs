@@ -1,8 +1,10 @@
 //! HTTP/2: conversations written by hand, frame by frame, laws, and a server of other authors.
 
+mod client;
 mod errors;
 mod flow;
 mod laws;
+mod server;
 mod session;
 
 use kneepoint_wire::http2::{Http2Error, Outbox, Session};
