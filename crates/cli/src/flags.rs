@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kneepoint_model::Plan;
 use kneepoint_model::plan::file::{
     ConcurrencyFile, DecimalText, HoldFile, LimitsFile, LoadFile, ModelFile, PlatformFile, PriceFile, RateFile,
-    ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
+    RateText, SearchFile, ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use kneepoint_model::plan::{
     Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
@@ -31,6 +31,9 @@ const LENGTH_CONTROLS: [(&str, LengthControl); 4] = [
     ("min-tokens", LengthControl::MinTokens),
     ("natural", LengthControl::Natural),
 ];
+
+/// Name of the first limits that are given without one.
+const FIRST_SLO: &str = "slo";
 
 /// Not a comment of the field: with backticks around the words it would be one more thing not to type.
 const PRICE_HELP: &str = "What the platform costs, such as currency=USD,per_hour=1.20 or \
@@ -61,6 +64,21 @@ pub(crate) struct PlanFlags {
     /// Closed loop: requests in flight, as a list (1,4,16) or a range (1..64)
     #[arg(long, value_name = "LEVELS")]
     concurrency: Option<String>,
+    /// Search for the highest rate that meets this SLO, by its name in --slo [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    search_slo: Option<String>,
+    /// The first rate that the search tries, such as 1/s
+    #[arg(long, value_name = "RATE")]
+    search_from: Option<String>,
+    /// The highest rate that the search tries
+    #[arg(long, value_name = "RATE")]
+    search_up_to: Option<String>,
+    /// The search ends when what meets and what misses are this close [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    search_tolerance: Option<String>,
+    /// How many more times the rate found is measured [default: 1]
+    #[arg(long, value_name = "N")]
+    search_confirm: Option<u64>,
     /// The sweep ends at a level whose throughput is less than this share above that of the level before it, such as 5%
     #[arg(long, value_name = "SHARE")]
     stop_at_plateau: Option<String>,
@@ -285,19 +303,87 @@ impl PlanFlags {
                 end_when_saturated: self.hold_when_saturated.then_some(false),
                 hold: hold.clone(),
             };
-            loads.push(LoadFile { rate: Some(rate), concurrency: None });
-        } else {
-            self.rates_only(&root, problems);
+            loads.push(LoadFile { rate: Some(rate), ..LoadFile::default() });
         }
         if let Some(text) = &self.concurrency {
             let sweep = sweep(text, &root.index(loads.len()).key("concurrency").key("sweep"), problems);
-            loads.push(LoadFile { rate: None, concurrency: Some(ConcurrencyFile { sweep, stop_at_plateau, hold }) });
+            loads.push(LoadFile {
+                concurrency: Some(ConcurrencyFile { sweep, stop_at_plateau, hold: hold.clone() }),
+                ..LoadFile::default()
+            });
+        }
+        if let Some(search) = self.search(&root.index(loads.len()).key("search"), hold, problems) {
+            loads.push(LoadFile { search: Some(search), ..LoadFile::default() });
+        }
+        if loads.iter().all(|load| load.rate.is_none() && load.search.is_none()) {
+            self.rates_only(&root, problems);
+        }
+        if loads.iter().all(|load| load.rate.is_none() && load.concurrency.is_none()) && self.stop_at_plateau.is_some()
+        {
+            let problem = Problem::new(root.key("stop_at_plateau"), "there is no sweep that could stop");
+            problems.push(problem.hint("give --rate or --concurrency as well: a search chooses its levels itself"));
         }
         if loads.is_empty() {
             let problem = Problem::new(root, "no load is given");
-            problems.push(problem.expected("--rate (such as 1,2,4 or 1..8), --concurrency (such as 1,4,16), or both"));
+            problems.push(problem.expected(
+                "--rate (such as 1,2,4 or 1..8), --concurrency (such as 1,4,16), a search (--search-from 1/s \
+                 --search-up-to 100/s with an --slo), or several of them",
+            ));
         }
         loads
+    }
+
+    /// The search, if one of its flags is given.
+    fn search(&self, path: &Path, hold: HoldFile, problems: &mut Vec<Problem>) -> Option<SearchFile> {
+        let texts = [&self.search_slo, &self.search_from, &self.search_up_to, &self.search_tolerance];
+        if texts.iter().all(|text| text.is_none()) && self.search_confirm.is_none() {
+            return None;
+        }
+        let mut rate = |key: &str, text: &Option<String>, message: &str| {
+            if text.is_none() {
+                let problem = Problem::new(path.key(key), message);
+                problems.push(problem.expected("requests per second, such as `1/s`"));
+            }
+            RateText(text.clone().unwrap_or_default())
+        };
+        let from = rate("from", &self.search_from, "the first rate of the search is missing");
+        let up_to = rate("up_to", &self.search_up_to, "the highest rate of the search is missing");
+        Some(SearchFile {
+            slo: self.searched_slo(path, problems),
+            from,
+            up_to,
+            tolerance: self.search_tolerance.clone().map(ShareText),
+            confirm: self.search_confirm,
+            arrival: self.arrival,
+            max_in_flight: self.max_in_flight,
+            end_when_saturated: self.hold_when_saturated.then_some(false),
+            hold,
+        })
+    }
+
+    /// The name of the SLO that is searched for: as given, or of the only one.
+    fn searched_slo(&self, path: &Path, problems: &mut Vec<Problem>) -> String {
+        if let Some(name) = &self.search_slo {
+            return name.clone();
+        }
+        match self.slo.as_slice() {
+            // What is wrong with its form is told where it is read.
+            [one] => slo(one).ok().and_then(|(name, _)| name).unwrap_or_else(|| FIRST_SLO.to_owned()),
+            all => {
+                let message = if all.is_empty() {
+                    "a search needs limits to meet, and none are given"
+                } else {
+                    "which of the limits the search has to meet is not said"
+                };
+                let problem = Problem::new(path.key("slo"), message);
+                problems.push(if all.is_empty() {
+                    problem.hint("add --slo ttft=500ms,share=95%")
+                } else {
+                    problem.expected("the name of one of them")
+                });
+                String::new()
+            }
+        }
     }
 
     /// Flags that mean something for rates alone, given without any.
@@ -324,7 +410,7 @@ impl PlanFlags {
             match slo(text) {
                 Ok((name, slo)) => {
                     let name = name.unwrap_or_else(|| match slos.len() {
-                        0 => "slo".to_owned(),
+                        0 => FIRST_SLO.to_owned(),
                         n => format!("slo{}", n + 1),
                     });
                     if slos.iter().any(|(other, _)| *other == name) {

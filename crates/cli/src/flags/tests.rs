@@ -124,7 +124,7 @@ fn what_is_missing_is_asked_for_by_flag() {
         [
             "--url: the address of the platform is missing",
             "--model: the model's name is missing",
-            "--rate or --concurrency: no load is given",
+            "--rate, --concurrency or --search-from: no load is given",
         ],
         "{problems}"
     );
@@ -201,4 +201,62 @@ fn every_limit_names_its_flag() {
         assert!(problems.contains(&format!("{flag}: {flag} ")), "{problems}");
     }
     assert!(problems.contains("--max-error-rate: a limit on failures that can never be passed"), "{problems}");
+}
+
+#[test]
+fn a_search_is_made_of_flags() {
+    let call = "--url http://h --model m --slo ttft=500ms,share=95%";
+    let plan = resolve(&format!(
+        "{call} --search-from 0.5/s --search-up-to 100 --search-tolerance 2% --search-confirm 3 --arrival poisson --for 30s \
+         --max-in-flight 50 --hold-when-saturated"
+    ))
+    .unwrap_or_else(|problems| panic!("{problems}"));
+    let load = &plan.loads[0];
+    let search = load.search.expect("a search");
+    assert_eq!((search.slo, search.from.get(), search.at_most.get(), search.confirm), (0, 0.5, 100.0, 3));
+    assert_eq!((search.tolerance.get(), search.arrival), (0.02, Arrival::Poisson));
+    assert_eq!(
+        (load.max_in_flight, load.end_when_saturated, load.hold.at_least.as_secs_f64()),
+        (Some(50), false, 30.0)
+    );
+    assert!(plan.points().is_empty() && load.levels.is_empty());
+
+    let named =
+        resolve(&format!("{call} --slo name=whole,e2e=9s --search-slo whole --search-from 1/s --search-up-to 9/s"))
+            .unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(named.loads[0].search.map(|search| search.slo), Some(1));
+}
+
+#[test]
+fn what_a_search_lacks_is_asked_for_by_flag() {
+    let headlines = |line: &str| -> Vec<String> {
+        let problems = resolve(&format!("--url http://h --model m {line}")).expect_err("something is missing");
+        problems.lines().filter_map(|line| line.strip_prefix("the command line: ")).map(str::to_owned).collect()
+    };
+    assert_eq!(
+        headlines("--search-tolerance 1%"),
+        [
+            "--search-from: the first rate of the search is missing",
+            "--search-up-to: the highest rate of the search is missing",
+            "--search-slo: a search needs limits to meet, and none are given",
+        ]
+    );
+    assert_eq!(
+        headlines("--search-from 1/s --search-up-to 2/s --slo e2e=1s --slo ttft=1s"),
+        ["--search-slo: which of the limits the search has to meet is not said"]
+    );
+    assert_eq!(
+        headlines("--search-from 4/s --search-up-to 2rps --slo e2e=1s --search-confirm 99 --stop-at-plateau 5%"),
+        [
+            "--stop-at-plateau: there is no sweep that could stop",
+            "--search-up-to: --search-up-to does not fit",
+            "--search-confirm: --search-confirm is out of range",
+        ]
+    );
+    assert_eq!(
+        headlines("--search-from 1/s --search-up-to 9/s --slo name=x,e2e=1s --at-most 90s"),
+        [
+            "--at-most: at 1/s a window of at most 90s holds 90 requests, and it takes 381 to show that 99% of them meet `x`"
+        ]
+    );
 }

@@ -25,6 +25,11 @@ const WORDS: &[(&str, &str)] = &[
     ("`warm_up`", "--warm-up"),
     ("`at_end` is `cancel`", "--at-end is `cancel`"),
     ("take `stop_at_plateau` out", "leave --stop-at-plateau out"),
+    ("`from`", "--search-from"),
+    ("`up_to`", "--search-up-to"),
+    ("`up_to: ", "`--search-up-to "),
+    ("`tolerance`", "--search-tolerance"),
+    ("`confirm`", "--search-confirm"),
     ("`stop_at_plateau`", "--stop-at-plateau"),
     ("`max_in_flight`", "--max-in-flight"),
     ("`drain`", "--drain"),
@@ -73,7 +78,7 @@ pub(super) fn label(path: &Path) -> Option<String> {
             Some("time") => "--max-time",
             _ => "--max-error-rate",
         },
-        ("load", 1) => "--rate or --concurrency",
+        ("load", 1) => "--rate, --concurrency or --search-from",
         ("load", _) => match path.last_key() {
             Some("for") => "--for",
             Some("min_samples") => "--min-samples",
@@ -81,6 +86,11 @@ pub(super) fn label(path: &Path) -> Option<String> {
             Some("warm_up") => "--warm-up",
             Some("drain") => "--drain",
             Some("at_end") => "--at-end",
+            Some("slo") => "--search-slo",
+            Some("from") => "--search-from",
+            Some("up_to") => "--search-up-to",
+            Some("tolerance") => "--search-tolerance",
+            Some("confirm") => "--search-confirm",
             Some("stop_at_plateau") => "--stop-at-plateau",
             Some("end_when_saturated") => "--hold-when-saturated",
             Some("max_in_flight") => "--max-in-flight",
@@ -97,7 +107,7 @@ pub(super) fn label(path: &Path) -> Option<String> {
 pub(super) fn in_words_of_flags(mut problem: Problem) -> Problem {
     let has = |name: &str| problem.path.steps().iter().any(|step| matches!(step, Step::Key(key) if key == name));
     // Limits and names are the user's own words.
-    if has("slo") || has("name") {
+    if !has("search") && (has("slo") || has("name")) {
         return problem;
     }
     let levels = if has("concurrency") { "--concurrency" } else { "--rate" };

@@ -33,7 +33,8 @@ pub struct PlanFile {
     /// What is sent, by name: at least one workload.
     #[schemars(extend("minProperties" = 1))]
     pub workloads: Named<WorkloadFile>,
-    /// When it is sent: at least one sweep. Every platform and workload is measured at every level of every sweep.
+    /// When it is sent: at least one sweep or search. Every platform and workload is measured at every level of every
+    /// sweep, and in every search.
     #[schemars(extend("minItems" = 1))]
     pub load: Vec<LoadFile>,
     /// Latency limits (service level objectives), by name. Default: none.
@@ -224,7 +225,7 @@ pub struct WorkloadFile {
     pub stream: Option<bool>,
 }
 
-/// A sweep over load levels: either `rate` or `concurrency`.
+/// Load levels: a sweep over them, `rate` or `concurrency`, or a `search` for one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Load", extend("minProperties" = 1, "maxProperties" = 1))]
@@ -235,6 +236,9 @@ pub struct LoadFile {
     /// Closed loop: so many requests are in flight at any moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<ConcurrencyFile>,
+    /// Open loop: the highest rate at which an SLO is met is looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchFile>,
 }
 
 /// An open-loop sweep.
@@ -280,6 +284,52 @@ pub struct ConcurrencyFile {
     /// How long each level is held.
     #[serde(flatten)]
     pub hold: HoldFile,
+}
+
+/// A search for the highest rate at which an SLO is met: doubling until it is missed, then bisection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Search")]
+pub struct SearchFile {
+    /// The SLO that is to be met, by its name in `slo`.
+    pub slo: String,
+    /// The first rate tried, requests per second.
+    pub from: RateText,
+    /// The highest rate tried, requests per second; not below `from`.
+    pub up_to: RateText,
+    /// The search ends when the lowest rate that missed is at most this share above the highest that met. Default: 5%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<ShareText>,
+    /// How many more times the rate found is measured, to confirm it. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<u64>,
+    /// How the requests are spaced. Default: constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<Arrival>,
+    /// Most requests in flight at a time; what arrives beyond it is late or dropped, and the level is then told not to
+    /// be open loop. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<u64>,
+    /// Whether a level ends early once the platform is seen to fall behind. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_when_saturated: Option<bool>,
+    /// How long each rate is held. `min_samples` is by default what the SLO's share needs to be decided.
+    #[serde(flatten)]
+    pub hold: HoldFile,
+}
+
+/// A rate as typed: `2/s`, or `2`, which is as many a second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RateText(pub String);
+
+impl JsonSchema for RateText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rate".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"], "examples": ["1/s"]})
+    }
 }
 
 /// How long each level is held.

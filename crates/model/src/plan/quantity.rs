@@ -17,6 +17,7 @@ pub(super) struct NotAQuantity {
 const DURATION: &str = "a duration with its unit, such as `500ms`, `2s`, `10m` or `1h30m`";
 const SHARE: &str = "a share above 0, such as `99%` or `0.99`";
 const SHARE_FROM_ZERO: &str = "a share, such as `20%` or `0.2`";
+const RATE: &str = "requests per second, such as `2/s` or `0.5/s`";
 const DECIMAL: &str = "a plain number, 0 or more, such as `2` or `0.50`";
 const SPEND: &str = "an amount above 0 and its currency, such as `2.50 USD`";
 const CURRENCY: &str = "a currency's code of three capital letters, such as `USD`, `EUR` or `CNY`";
@@ -127,6 +128,27 @@ fn share_or_none(text: &str) -> Result<Share, Option<String>> {
         Some(share) if share > 1.0 && !text.ends_with('%') => Err((share <= 100.0).then(|| format!("write `{text}%`"))),
         Some(share) => Share::new(share).ok_or(None),
         None => Err(None),
+    }
+}
+
+/// Reads `2/s` or `2` as requests per second.
+pub(super) fn rate(text: &str) -> Result<f64, NotAQuantity> {
+    let refuse = |hint: Option<String>| NotAQuantity { expected: RATE, hint };
+    let text = text.trim();
+    let (number, unit) = match text.find(|c: char| !(c.is_ascii_digit() || c == '.')) {
+        Some(at) => (&text[..at], text[at..].trim()),
+        None => (text, ""),
+    };
+    let rate = number.parse::<f64>().ok().filter(|rate| rate.is_finite());
+    match (rate, unit) {
+        (Some(rate), "" | "/s") => Ok(rate),
+        (Some(rate), "rps" | "qps" | "/sec" | "/second" | "per second" | "req/s") => {
+            Err(refuse(Some(format!("write `{rate}/s`"))))
+        }
+        (Some(_), "/m" | "/min" | "/minute" | "/h" | "/hour") => {
+            Err(refuse(Some("rates are counted by the second".to_owned())))
+        }
+        _ => Err(refuse(None)),
     }
 }
 
@@ -308,6 +330,18 @@ mod tests {
             assert!(share_from_zero(text).is_err(), "{text}");
         }
         assert_eq!(share_from_zero("20").map_err(|e| e.hint), Err(Some("write `20%`".to_owned())));
+    }
+
+    #[test]
+    fn rates_are_by_the_second() {
+        for (text, value) in [("2/s", 2.0), ("2", 2.0), (" 0.5 /s ", 0.5), ("1000/s", 1000.0)] {
+            assert_eq!(rate(text), Ok(value), "{text}");
+        }
+        assert_eq!(rate("20rps").map_err(|e| e.hint), Err(Some("write `20/s`".to_owned())));
+        assert_eq!(rate("60/min").map_err(|e| e.hint), Err(Some("rates are counted by the second".to_owned())));
+        for text in ["", "/s", "-1/s", "1..2", "1e3/s", "inf", "2/s/s", "2 s", "."] {
+            assert!(rate(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -4,11 +4,11 @@ use rust_decimal::Decimal;
 
 use super::file::{
     ConcurrencyFile, DecimalText, HeaderFile, HoldFile, LimitsFile, LoadFile, ModelFile, PlanFile, PlatformFile,
-    PriceFile, RateFile, ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
+    PriceFile, RateFile, RateText, SearchFile, ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use super::quantity::share_text;
 use super::{EndPolicy, HeaderText, Hold, Level, Limits, Load, Plan, Platform, Price, SecretRef, Slo, TimeLimits};
-use crate::units::Nanos;
+use crate::units::{Nanos, RatePerSec};
 use crate::yaml;
 
 impl Plan {
@@ -34,11 +34,28 @@ impl Plan {
             },
             platforms: self.platforms.iter().map(|p| (p.name.clone(), platform(p))).collect(),
             workloads: self.workloads.iter().map(|w| (w.name.clone(), workload(w))).collect(),
-            load: self.loads.iter().flat_map(load).collect(),
+            load: self.loads.iter().flat_map(|load| self.load(load)).collect(),
             slo: (!self.slos.is_empty()).then(|| self.slos.iter().map(|s| (s.name.clone(), slo(s))).collect()),
             sla: None,
             limits: (!self.limits.is_empty()).then(|| limits(&self.limits)),
         }
+    }
+
+    fn load(&self, load: &Load) -> Vec<LoadFile> {
+        let Some(found) = &load.search else { return sweeps(load) };
+        let rate = |rate: RatePerSec| RateText(format!("{rate}/s"));
+        let search = SearchFile {
+            slo: self.slos[found.slo].name.clone(),
+            from: rate(found.from),
+            up_to: rate(found.at_most),
+            tolerance: Some(ShareText(share_text(found.tolerance))),
+            confirm: Some(u64::from(found.confirm)),
+            arrival: Some(found.arrival),
+            max_in_flight: load.max_in_flight.map(u64::from),
+            end_when_saturated: Some(load.end_when_saturated),
+            hold: hold(&load.hold),
+        };
+        vec![LoadFile { search: Some(search), ..LoadFile::default() }]
     }
 }
 
@@ -107,7 +124,7 @@ fn workload(workload: &super::Workload) -> WorkloadFile {
 }
 
 /// One entry for each run of levels of one kind; a resolved load has one kind only.
-fn load(load: &Load) -> Vec<LoadFile> {
+fn sweeps(load: &Load) -> Vec<LoadFile> {
     let kind = |level: &Level| match level {
         Level::Rate { arrival, .. } => Some(*arrival),
         Level::Concurrency(_) => None,
@@ -133,15 +150,15 @@ fn load(load: &Load) -> Vec<LoadFile> {
                     end_when_saturated: Some(load.end_when_saturated),
                     hold,
                 }),
-                concurrency: None,
+                ..LoadFile::default()
             },
             None => LoadFile {
-                rate: None,
                 concurrency: Some(ConcurrencyFile {
                     sweep: Sweep::List(concurrencies.collect()),
                     stop_at_plateau,
                     hold,
                 }),
+                ..LoadFile::default()
             },
         }
     };

@@ -201,7 +201,7 @@ fn rate_and_concurrency_in_one() {
       11 |   - concurrency: {sweep: [0]}
          |     ^
       expected: one of the two
-      hint: make two entries of it, each with its own dash
+      hint: make an entry of each, with its own dash
 
     1 problem in plan.yaml
     "#);

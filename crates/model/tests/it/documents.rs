@@ -44,8 +44,8 @@ fn the_example_file_resolves_and_so_does_what_it_has_commented_out() {
         .join("\n");
     assert!(offered >= 10, "{offered} commented fields");
     let plan = resolved("examples/plan.yaml, uncommented", &uncommented);
-    assert_eq!((plan.workloads.len(), plan.loads.len(), plan.slos.len()), (2, 2, 2));
-    assert!(!plan.limits.is_empty());
+    assert_eq!((plan.workloads.len(), plan.loads.len(), plan.slos.len()), (2, 3, 2));
+    assert!(!plan.limits.is_empty() && plan.loads[2].search.is_some());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kneepoint_model::plan::{
     Arrival, ConnectionPolicy, Dialect, EndPolicy, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext,
-    TimeLimits, resolve,
+    Search, TimeLimits, resolve,
 };
 use kneepoint_model::units::{Nanos, RatePerSec, Share, Tokens};
 use rust_decimal::Decimal;
@@ -154,4 +154,35 @@ fn the_older_name_of_the_total_time_limit_is_read() {
     assert_eq!(total("request_timeout: 30s").total, Nanos::from_secs(30));
     // Nothing waits for a connection longer than for a whole request, unless the plan says so, and it may not.
     assert_eq!(total("request_timeout: 3s").connect, Nanos::from_secs(3));
+}
+
+#[test]
+fn a_search_alone_is_a_plan() {
+    let text = SMALL.replace(
+        "  - concurrency: {sweep: [1]}",
+        "  - search: {slo: fast, from: 0.5/s, up_to: 100, tolerance: 2%, confirm: 3, arrival: poisson, max_in_flight: 50}",
+    ) + "slo:\n  other: {e2e: 9s}\n  fast: {ttft: 500ms}\n";
+    let plan = good(&text);
+    let rate = |rate: f64| RatePerSec::new(rate).expect("above zero");
+    let load = &plan.loads[0];
+    let search = Search {
+        slo: 1,
+        from: rate(0.5),
+        at_most: rate(100.0),
+        tolerance: Share::new(0.02).expect("a share"),
+        arrival: Arrival::Poisson,
+        confirm: 3,
+    };
+    assert_eq!((load.search, load.max_in_flight, load.end_when_saturated), (Some(search), Some(50), true));
+    assert!(load.levels.is_empty() && plan.points().is_empty());
+    // 99% can be shown by 381 requests; the lowest rate needs longer for them than ten windows.
+    assert_eq!((load.hold.min_samples, load.hold.at_most), (381, Nanos::from_secs(763)));
+    assert_eq!(good(&plan.to_yaml()), plan);
+
+    // A window that is given holds what it can, if that is enough to decide.
+    let held = good(&text.replace("max_in_flight: 50", "at_most: 800s")).loads[0].hold;
+    assert_eq!((held.min_samples, held.at_most), (381, Nanos::from_secs(800)));
+    // Where a share is decided by few, a p95 still wants its samples.
+    let few = good(&text.replace("{ttft: 500ms}", "{ttft: 500ms, share: 90%}")).loads[0].hold;
+    assert_eq!(few.min_samples, 130);
 }

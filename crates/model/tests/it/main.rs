@@ -3,6 +3,7 @@
 mod bad_limits;
 mod bad_meanings;
 mod bad_plans;
+mod bad_searches;
 mod documents;
 mod good_plans;
 mod hostile_plans;

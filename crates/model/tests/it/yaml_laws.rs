@@ -189,7 +189,24 @@ fn load() -> impl Strategy<Value = Value> {
         concurrency["sweep"] = format!("{from}..{}", from + more).into();
         serde_json::json!({ "concurrency": concurrency })
     });
-    prop_oneof![rate, concurrency]
+    let more = (maybe(&[1, 300, 100_000]), maybe(&[true, false]), maybe(&["constant", "poisson"])).prop_map(
+        |(most, ends, arrival)| given([("max_in_flight", most), ("end_when_saturated", ends), ("arrival", arrival)]),
+    );
+    let search = (hold(), more, 1_u32..5000, 1_u32..50, maybe(&["0.1%", "5%", "0.999"]), prop::option::of(0_u32..=10))
+        .prop_map(|(hold, more, from, times, tolerance, confirm)| {
+            let mut search = hold;
+            let entries = search.as_object_mut().expect("a map");
+            entries.extend(more);
+            entries.extend(given([("tolerance", tolerance), ("confirm", confirm.map(Value::from))]));
+            // As many as the share of the plan's SLO needs, by default.
+            entries.remove("min_samples");
+            let from = f64::from(from) / 7.0;
+            search["slo"] = "s".into();
+            search["from"] = from.into();
+            search["up_to"] = format!("{}/s", from * f64::from(times)).into();
+            serde_json::json!({ "search": search })
+        });
+    prop_oneof![rate, concurrency, search]
 }
 
 prop_compose! {
@@ -202,7 +219,7 @@ prop_compose! {
         limits in limits(),
         key in any::<bool>(),
         loads in prop::collection::vec(load(), 1..4),
-        share in 1_u32..=1000,
+        share in 1_u32..1000,
         limit in prop::sample::select(&DURATIONS[..]),
     ) -> Value {
         let declares: Map<String, Value> =

@@ -13,18 +13,18 @@ use crate::yaml::{Part, Path, Problem};
 const DEFAULT_WINDOW: Nanos = Nanos::from_secs(60);
 const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 /// The fewest samples that support a p95 (docs/metrics.md, section 3).
-const DEFAULT_MIN_SAMPLES: u64 = 130;
+pub(super) const DEFAULT_MIN_SAMPLES: u64 = 130;
 /// `at_most` is so many times `for` where the plan does not say.
 const AT_MOST_FACTOR: u64 = 10;
 const DEFAULT_SHARE: f64 = 0.99;
 
 const DAY: Nanos = Nanos::from_secs(24 * 3600);
-const WEEK: Nanos = Nanos::from_secs(7 * 24 * 3600);
+pub(super) const WEEK: Nanos = Nanos::from_secs(7 * 24 * 3600);
 const MOST_TOKENS: u64 = 10_000_000;
 const MOST_SAMPLES: u64 = 1_000_000_000;
 const MOST_LEVELS: usize = 256;
 /// Requests per second: one a day to a hundred thousand.
-const RATES: (f64, f64) = (1.0 / 86_400.0, 100_000.0);
+pub(super) const RATES: (f64, f64) = (1.0 / 86_400.0, 100_000.0);
 const MOST_IN_FLIGHT: u32 = 100_000;
 const CONCURRENCIES: (f64, f64) = (1.0, MOST_IN_FLIGHT as f64);
 
@@ -52,26 +52,39 @@ impl Resolver<'_> {
         resolved
     }
 
-    pub(super) fn loads(&mut self, loads: &[LoadFile], longest_timeout: Nanos) -> Vec<Load> {
+    /// The loads; `slos` are those of the plan, in its order.
+    pub(super) fn loads(&mut self, loads: &[LoadFile], slos: &[Slo], longest_timeout: Nanos) -> Vec<Load> {
         let root = Path::ROOT.key("load");
         if loads.is_empty() {
-            self.add_key(Problem::new(root.clone(), "`load` is empty").expected("at least one sweep"));
+            self.add_key(Problem::new(root.clone(), "`load` is empty").expected("at least one sweep or search"));
         }
         let resolve = |(i, load): (usize, &LoadFile)| {
             let path = root.index(i);
-            match (&load.rate, &load.concurrency) {
-                (Some(rate), None) => Some(self.rate(&path.key("rate"), rate, longest_timeout)),
-                (None, Some(concurrency)) => {
+            match (&load.rate, &load.concurrency, &load.search) {
+                (Some(rate), None, None) => Some(self.rate(&path.key("rate"), rate, longest_timeout)),
+                (None, Some(concurrency), None) => {
                     Some(self.concurrency(&path.key("concurrency"), concurrency, longest_timeout))
                 }
-                (None, None) => {
-                    let problem = Problem::new(path, "a load without levels").expected("`rate` or `concurrency`");
-                    self.add_about_whole(problem, Part::Value);
+                (None, None, Some(search)) => self.search(&path.key("search"), search, slos, longest_timeout),
+                (None, None, None) => {
+                    let problem = Problem::new(path, "a load without levels");
+                    self.add_about_whole(problem.expected("`rate`, `concurrency` or `search`"), Part::Value);
                     None
                 }
-                (Some(_), Some(_)) => {
-                    let problem = Problem::new(path, "a load has both `rate` and `concurrency`");
-                    self.add(problem.expected("one of the two").hint("make two entries of it, each with its own dash"));
+                (rate, concurrency, search) => {
+                    let given = [
+                        ("rate", rate.is_some()),
+                        ("concurrency", concurrency.is_some()),
+                        ("search", search.is_some()),
+                    ];
+                    let given: Vec<String> =
+                        given.iter().filter(|(_, given)| *given).map(|(key, _)| format!("`{key}`")).collect();
+                    let (message, expected) = match given.as_slice() {
+                        [a, b] => (format!("a load has both {a} and {b}"), "one of the two"),
+                        all => (format!("a load has {} at once", all.join(", ")), "one of them"),
+                    };
+                    let problem = Problem::new(path, message).expected(expected);
+                    self.add(problem.hint("make an entry of each, with its own dash"));
                     None
                 }
             }
@@ -84,18 +97,10 @@ impl Resolver<'_> {
         let rates = self.levels(&sweep, &load.sweep, RATES, "requests per second");
         let ascends = self.ascends(&sweep, &rates);
         let slowest = rates.iter().copied().reduce(f64::min);
-        let hold = self.hold(path, &load.hold, longest_timeout, slowest);
+        let hold = self.hold(path, &load.hold, longest_timeout, slowest, DEFAULT_MIN_SAMPLES);
         let arrival = load.arrival.unwrap_or_default();
-        if let Some(slowest) = slowest
-            && slowest * hold.at_most.as_secs_f64() < hold.min_samples as f64
-        {
-            let message = format!(
-                "at {slowest} requests per second a window of at most {} holds {} requests",
-                hold.at_most,
-                whole(slowest * hold.at_most.as_secs_f64())
-            );
-            let problem = Problem::new(path.key("min_samples"), message).found(hold.min_samples.to_string());
-            self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
+        if let Some(slowest) = slowest {
+            self.within_reach(path, &hold, slowest);
         }
         let levels = rates.into_iter().filter_map(RatePerSec::new).map(|rate| Level::Rate { rate, arrival }).collect();
         let max_in_flight = self.max_in_flight(path, load.max_in_flight);
@@ -104,7 +109,21 @@ impl Resolver<'_> {
         Load { levels, hold, max_in_flight, stop_at_plateau, end_when_saturated, search: None }
     }
 
-    fn max_in_flight(&mut self, path: &Path, given: Option<u64>) -> Option<u32> {
+    /// Whether the window can hold the samples asked for at the lowest rate.
+    pub(super) fn within_reach(&mut self, path: &Path, hold: &Hold, slowest: f64) {
+        let fit = slowest * hold.at_most.as_secs_f64();
+        if fit < hold.min_samples as f64 {
+            let message = format!(
+                "at {slowest} requests per second a window of at most {} holds {} requests",
+                hold.at_most,
+                whole(fit)
+            );
+            let problem = Problem::new(path.key("min_samples"), message).found(hold.min_samples.to_string());
+            self.add(problem.hint("ask for fewer samples, or set a longer `at_most`"));
+        }
+    }
+
+    pub(super) fn max_in_flight(&mut self, path: &Path, given: Option<u64>) -> Option<u32> {
         let given = given?;
         let fits = u32::try_from(given).ok().filter(|most| (1..=MOST_IN_FLIGHT).contains(most));
         if fits.is_none() {
@@ -124,7 +143,7 @@ impl Resolver<'_> {
             let problem = Problem::new(sweep, "a concurrency that is no whole number");
             self.add(problem.found(level.to_string()));
         }
-        let hold = self.hold(path, &load.hold, longest_timeout, None);
+        let hold = self.hold(path, &load.hold, longest_timeout, None, DEFAULT_MIN_SAMPLES);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -221,8 +240,15 @@ impl Resolver<'_> {
     }
 
     /// How long a level is held. `slowest` is the lowest rate of an open-loop sweep: the window may by default grow
-    /// until even that gives the samples asked for.
-    fn hold(&mut self, path: &Path, hold: &HoldFile, longest_timeout: Nanos, slowest: Option<f64>) -> Hold {
+    /// until even that gives the samples asked for. `usual` is how many those are where the plan does not say.
+    pub(super) fn hold(
+        &mut self,
+        path: &Path,
+        hold: &HoldFile,
+        longest_timeout: Nanos,
+        slowest: Option<f64>,
+        usual: u64,
+    ) -> Hold {
         let least = Nanos::from_millis(10);
         let mut given =
             |field: &str, text: &Option<String>, range| self.duration(&path.key(field), text.as_deref(), range);
@@ -242,7 +268,7 @@ impl Resolver<'_> {
         }
         // Without a wish of the user's, no more samples than the lowest rate gives in the longest window.
         let within_reach = slowest.zip(at_most).map(|(rate, at_most)| whole(rate * at_most.as_secs_f64()));
-        let default_samples = within_reach.unwrap_or(DEFAULT_MIN_SAMPLES).clamp(1, DEFAULT_MIN_SAMPLES);
+        let default_samples = within_reach.unwrap_or(usual).clamp(1, usual);
         let min_samples = hold.min_samples.unwrap_or(default_samples);
         if !(1..=MOST_SAMPLES).contains(&min_samples) {
             let problem = Problem::new(path.key("min_samples"), "`min_samples` is out of range");
@@ -344,6 +370,6 @@ impl Resolver<'_> {
     clippy::cast_sign_loss,
     reason = "`as` saturates; rates and times are not negative"
 )]
-fn whole(count: f64) -> u64 {
+pub(super) fn whole(count: f64) -> u64 {
     count as u64
 }

@@ -5,6 +5,7 @@
 mod limits;
 mod load;
 mod platform;
+mod search;
 mod url;
 
 use std::collections::BTreeMap;
@@ -87,12 +88,12 @@ impl Resolver<'_> {
         self.time_limits_need_a_stream(file);
         let workloads = self.workloads(&file.workloads);
         let longest_timeout = platforms.iter().map(|platform| platform.time_limits.total).max().unwrap_or_default();
-        let loads = self.loads(&file.load, longest_timeout);
         let slos = self.slos(file);
+        let loads = self.loads(&file.load, &slos, longest_timeout);
         let limits = self.limits(file, &platforms);
         let seed = file.seed.unwrap_or(DEFAULT_SEED);
         let plan = Plan { name, seed, model, platforms, workloads, loads, slos, limits };
-        let points = plan.points().len();
+        let points = plan.most_points();
         if points > MOST_POINTS {
             let problem = Problem::new(Path::ROOT.key("load"), "the plan has too many points to measure");
             self.add(problem.found(points.to_string()).expected(format!("at most {MOST_POINTS}")));
