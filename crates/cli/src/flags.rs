@@ -11,7 +11,8 @@ use kneepoint_model::plan::file::{
     RateText, SearchFile, ShareText, SloFile, Sweep, TimeLimitsFile, VERSION, WorkloadFile,
 };
 use kneepoint_model::plan::{
-    Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl, Named, PlanFile, ResolveContext, resolve_file,
+    Arrival, ConnectionPolicy, Dialect, EndPolicy, HttpVersion, LengthControl, Named, PlanFile, ResolveContext,
+    resolve_file,
 };
 use kneepoint_model::yaml::{Path, Problem, Problems};
 
@@ -132,6 +133,12 @@ pub(crate) struct PlanFlags {
     /// Whether connections are kept between requests [default: keep-alive]
     #[arg(long, value_name = "POLICY", value_parser = word(CONNECTIONS))]
     connection: Option<ConnectionPolicy>,
+    /// The version of HTTP spoken; never negotiated away [default: 1.1]
+    #[arg(long, value_name = "VERSION", value_parser = word(HttpVersion::ALL.map(|v| (v.name(), v))))]
+    http: Option<HttpVersion>,
+    /// Measure the round-trip time beside the load, on connections of its own
+    #[arg(long)]
+    rtt_probe: bool,
     /// How the output length is held to the target [default: auto]
     #[arg(
         long,
@@ -253,6 +260,8 @@ impl PlanFlags {
             url: self.url.clone().unwrap_or_default(),
             key: self.key_env.as_ref().map(|name| format!("${{{name}}}")),
             connection: self.connection,
+            http: self.http,
+            rtt_probe: self.rtt_probe.then_some(true),
             ca: self.ca.clone(),
             length_control: self.length_control,
             time_limits: self.time_limits(),

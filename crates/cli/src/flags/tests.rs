@@ -41,7 +41,7 @@ fn flags_make_the_plan_that_yaml_makes() {
              --arrival poisson --max-in-flight 40 --stop-at-plateau 5% --hold-when-saturated \
              --concurrency 1..3 --input 100 --output 50 --for 10s --min-samples 5 \
              --warm-up 1s --drain 2s --request-timeout 30s --connect-timeout 3s --first-token-timeout 20s \
-             --chunk-timeout 4s --connection per-request --length-control natural \
+             --chunk-timeout 4s --connection per-request --http 2 --rtt-probe --length-control natural \
              --ca ca.pem --slo e2e=1s,share=95% --slo name=slow,e2e=9s --seed 7 --tokenizer t.json --name n \
              --price currency=USD,per_hour=1.20,per_request=0.001 --max-spend 2.50USD --max-tokens 2000000 \
              --max-requests 100000 --max-time 30m --max-error-rate 20%",
@@ -54,7 +54,7 @@ seed: 7
 model: {id: org/m, tokenizer: t.json}
 platforms:
   127.0.0.1-8000:
-    {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, ca: ca.pem,
+    {dialect: openai-completions, url: "http://127.0.0.1:8000/v1", key: "${KEY}", connection: per-request, http: 2, rtt_probe: true, ca: ca.pem,
      length_control: natural,
      time_limits: {connect: 3s, first_token: 20s, between_chunks: 4s, total: 30s},
      price: {currency: USD, per_hour: 1.20, per_request: 0.001}}

@@ -63,6 +63,8 @@ pub(super) fn label(path: &Path) -> Option<String> {
             Some("ca") => "--ca",
             Some("length_control") => "--length-control",
             Some("price") => "--price",
+            Some("http") => "--http",
+            Some("rtt_probe") => "--rtt-probe",
             Some("time_limits") => match key(3) {
                 Some("connect") => "--connect-timeout",
                 Some("first_token") => "--first-token-timeout",

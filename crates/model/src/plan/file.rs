@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::named::Named;
-use super::{Arrival, ConnectionPolicy, Dialect, EndPolicy, LengthControl};
+use super::{Arrival, ConnectionPolicy, Dialect, EndPolicy, HttpVersion, LengthControl};
 
 /// The plan version that this build reads.
 pub const VERSION: u32 = 1;
@@ -91,6 +91,10 @@ pub struct PlatformFile {
     /// Whether connections are kept between requests. Default: keep-alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionPolicy>,
+    /// The version of HTTP spoken: 1.1 or 2. It is what is spoken, never negotiated away. Default: 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "http_version")]
+    pub http: Option<HttpVersion>,
     /// Certificate authorities (a PEM file) to trust instead of the system's; a relative path starts at the plan's
     /// folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,12 +109,20 @@ pub struct PlatformFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2m"]))]
     pub request_timeout: Option<String>,
+    /// Whether the round-trip time is measured beside the load, on connections of its own. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_probe: Option<bool>,
     /// What it costs. Default: not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
     /// What you say about it, for the record only: engine, version, gpu, gpus, batching, region, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declares: Option<Named<String>>,
+}
+
+/// The versions as text and as the numbers that other readers of YAML take them for.
+fn http_version(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["1.1", "2", 1.1, 2, null]})
 }
 
 /// The time limits of a request, each counted apart. A request that passes one is given up and is a failure.

@@ -79,10 +79,12 @@ fn platform(platform: &Platform) -> PlatformFile {
         headers: (!platform.headers.is_empty()).then(|| platform.headers.iter().map(header).collect()),
         body: (!platform.body.is_empty()).then(|| platform.body.clone()),
         connection: Some(platform.connection),
+        http: Some(platform.http),
         ca: platform.ca.as_ref().map(|path| path.to_string_lossy().into_owned()),
         length_control: Some(platform.length_control),
         time_limits: Some(time_limits(&platform.time_limits)),
         request_timeout: None,
+        rtt_probe: Some(platform.rtt_probe),
         price: platform.price.as_ref().map(price),
         declares: (!platform.declares.is_empty()).then(|| platform.declares.clone().into_iter().collect()),
     }

@@ -1,4 +1,4 @@
-//! Limits and ends that cannot be meant: the whole text that a user reads.
+//! Limits, ends and versions that cannot be meant: the whole text that a user reads.
 
 use insta::assert_snapshot;
 
@@ -386,4 +386,30 @@ fn a_plateau_of_nothing() {
 fn refused_levels_are_not_also_said_to_fall() {
     let shown = refused(with("sweep: [1, 2]", "sweep: [0, 1], stop_at_plateau: 5%"));
     assert!(shown.ends_with("1 problem in plan.yaml"), "{shown}");
+}
+
+#[test]
+fn a_version_of_http_that_is_not_spoken() {
+    assert_snapshot!(platform("http: 3"), @r#"
+    plan.yaml:7:11: `http` has no value `3`
+      7 |     http: 3
+        |           ^
+      expected: one of `1.1`, `2`
+
+    1 problem in plan.yaml
+    "#);
+}
+
+#[test]
+fn a_probe_that_is_neither_wanted_nor_not() {
+    assert_snapshot!(platform("rtt_probe: on"), @r#"
+    plan.yaml:7:16: `rtt_probe` does not fit
+      7 |     rtt_probe: on
+        |                ^^
+      found: on
+      expected: true or false
+      hint: YAML's truth values are `true` and `false`
+
+    1 problem in plan.yaml
+    "#);
 }

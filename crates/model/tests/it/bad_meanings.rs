@@ -24,7 +24,7 @@ fn a_misspelt_literal_key() {
     plan.yaml:7:5: unknown key `kye` in `platforms.a`
       7 |     kye: ******************
         |     ^^^
-      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `time_limits`, `request_timeout`, `price`, `declares`
+      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `http`, `ca`, `length_control`, `time_limits`, `request_timeout`, `rtt_probe`, `price`, `declares`
       hint: did you mean `key`?
 
     1 problem in plan.yaml
@@ -372,7 +372,7 @@ fn crlf_and_byte_order_mark() {
     plan.yaml:6:5: unknown key `dailect` in `platforms.a`
       6 |     dailect: openai-chat
         |     ^^^^^^^
-      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `time_limits`, `request_timeout`, `price`, `declares`
+      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `http`, `ca`, `length_control`, `time_limits`, `request_timeout`, `rtt_probe`, `price`, `declares`
       hint: did you mean `dialect`?
 
     1 problem in plan.yaml

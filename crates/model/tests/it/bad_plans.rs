@@ -194,7 +194,7 @@ fn a_key_of_a_platform_that_is_not_there_yet() {
     plan.yaml:7:5: unknown key `telemetry` in `platforms.a`
       7 |     telemetry: {prometheus: *}
         |     ^^^^^^^^^
-      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `ca`, `length_control`, `time_limits`, `request_timeout`, `price`, `declares`
+      expected: one of `dialect`, `url`, `key`, `model`, `headers`, `body`, `connection`, `http`, `ca`, `length_control`, `time_limits`, `request_timeout`, `rtt_probe`, `price`, `declares`
 
     1 problem in plan.yaml
     "#);

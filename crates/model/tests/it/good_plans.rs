@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kneepoint_model::plan::{
-    Arrival, ConnectionPolicy, Dialect, EndPolicy, HeaderText, Hold, LengthControl, Level, Plan, ResolveContext,
-    Search, TimeLimits, resolve,
+    Arrival, ConnectionPolicy, Dialect, EndPolicy, HeaderText, Hold, HttpVersion, LengthControl, Level, Plan,
+    ResolveContext, Search, TimeLimits, resolve,
 };
 use kneepoint_model::units::{Nanos, RatePerSec, Share, Tokens};
 use rust_decimal::Decimal;
@@ -46,6 +46,7 @@ fn a_small_plan_gets_every_default() {
     assert_eq!(platform.connection, ConnectionPolicy::KeepAlive);
     assert_eq!(platform.length_control, LengthControl::Auto);
     assert_eq!(platform.time_limits, TimeLimits::default());
+    assert_eq!((platform.http, platform.rtt_probe), (HttpVersion::Http1, false));
     assert!(plan.workloads[0].stream && plan.slos.is_empty());
     assert_eq!(
         plan.loads[0].hold,
@@ -77,6 +78,8 @@ platforms:
     headers: {X-Tenant: "${TENANT}", X-Trace: off}
     body: {temperature: 0, stop: ["\n"], extra: {deep: [1, 2.5, true, null, "yes"]}}
     connection: per-request
+    http: 2
+    rtt_probe: true
     ca: /etc/ca.pem
     length_control: min-tokens
     time_limits: {connect: 5s, first_token: 1m, between_chunks: 20s, total: 1m30s}
@@ -113,6 +116,7 @@ limits: {spend: 2.50 EUR, tokens: 2000000, requests: 100000, time: 1h30m, errors
         total: Nanos::from_secs(90),
     };
     assert_eq!(platform.time_limits, limits);
+    assert_eq!((platform.http, platform.rtt_probe), (HttpVersion::Http2, true));
     assert_eq!(plan.workloads.iter().map(|w| w.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);
     let half = RatePerSec::new(0.5).expect("above zero");
     assert_eq!(plan.loads[0].levels[0], Level::Rate { rate: half, arrival: Arrival::Poisson });
@@ -185,4 +189,13 @@ fn a_search_alone_is_a_plan() {
     // Where a share is decided by few, a p95 still wants its samples.
     let few = good(&text.replace("{ttft: 500ms}", "{ttft: 500ms, share: 90%}")).loads[0].hold;
     assert_eq!(few.min_samples, 130);
+}
+
+#[test]
+fn a_version_of_http_is_read_with_quotes_and_without() {
+    let http = |text: &str| good(&SMALL.replace("{url:", &format!("{{http: {text}, url:"))).platforms[0].http;
+    assert_eq!(
+        ["1.1", "'1.1'", "2", "\"2\""].map(http),
+        [HttpVersion::Http1, HttpVersion::Http1, HttpVersion::Http2, HttpVersion::Http2]
+    );
 }

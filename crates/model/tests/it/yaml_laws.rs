@@ -135,8 +135,8 @@ fn platform() -> impl Strategy<Value = Map<String, Value>> {
         prop::option::of(limits).prop_map(|limits| given([("time_limits", limits)])),
         older.prop_map(|total| given([("request_timeout", total)])),
     ];
-    (times, price).prop_map(|(mut platform, price)| {
-        platform.insert("price".to_owned(), price);
+    (times, price, maybe(&["1.1", "2"]), maybe(&[true, false])).prop_map(|(mut platform, price, http, rtt_probe)| {
+        platform.extend(given([("price", Some(price)), ("http", http), ("rtt_probe", rtt_probe)]));
         platform
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::file::{HeaderFile, PlatformFile};
 use super::super::named::Named;
-use super::super::{Dialect, HeaderText, HttpVersion, Platform, SecretRef};
+use super::super::{Dialect, HeaderText, Platform, SecretRef};
 use super::{Resolver, url};
 use crate::secret::Secret;
 use crate::yaml::{Path, Problem};
@@ -82,8 +82,8 @@ impl Resolver<'_> {
             ca: file.ca.as_ref().map(|file| self.file_path(&path.key("ca"), file)),
             length_control: file.length_control.unwrap_or_default(),
             time_limits: self.time_limits(path, file),
-            http: HttpVersion::default(),
-            rtt_probe: false,
+            http: file.http.unwrap_or_default(),
+            rtt_probe: file.rtt_probe.unwrap_or(false),
             price: file.price.as_ref().and_then(|price| self.price(&path.key("price"), price)),
             declares: self.declares(&path.key("declares"), file),
         }
