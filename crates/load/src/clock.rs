@@ -3,7 +3,6 @@
 //! Everything that is a duration comes from the monotonic clock; wall-clock time only names a bundle.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kneepoint_model::Nanos;
@@ -17,8 +16,16 @@ pub struct Clock(Source);
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Since(Instant),
-    /// Nanoseconds, moved on by whoever owns them.
-    Virtual(&'static AtomicU64),
+    Virtual(&'static dyn Time),
+}
+
+/// Time that somebody else moves on: virtual time, in which hours pass in seconds.
+pub trait Time: std::fmt::Debug + Sync {
+    /// Since the start of the run.
+    fn now(&self) -> Nanos;
+
+    /// Returns once `span` has passed.
+    fn sleep(&self, span: Nanos);
 }
 
 impl Clock {
@@ -28,16 +35,24 @@ impl Clock {
         Self(Source::Since(Instant::now()))
     }
 
-    /// A clock that shows what `nanos` holds: virtual time, in which hours pass in seconds.
-    pub fn of(nanos: &'static AtomicU64) -> Self {
-        Self(Source::Virtual(nanos))
+    /// A clock that shows a time of its own.
+    pub fn of(time: &'static dyn Time) -> Self {
+        Self(Source::Virtual(time))
     }
 
     /// Time since the start of the run.
     pub fn now(self) -> Nanos {
         match self.0 {
             Source::Since(origin) => origin.elapsed().into(),
-            Source::Virtual(nanos) => Nanos(nanos.load(Ordering::Acquire)),
+            Source::Virtual(time) => time.now(),
+        }
+    }
+
+    /// Sleeps for at least `span`.
+    pub(crate) fn sleep(self, span: Nanos) {
+        match self.0 {
+            Source::Since(_) => std::thread::sleep(span.into()),
+            Source::Virtual(time) => time.sleep(span),
         }
     }
 }

@@ -26,6 +26,9 @@ mod watch;
 mod worker;
 mod world;
 
+#[cfg(test)]
+mod in_virtual_time;
+
 pub use journal::JournalError;
 pub use once::OnceError;
 pub use point::PointError;

@@ -16,7 +16,7 @@ use crate::stop::{Stop, StopSignal};
 use crate::task::{PointTask, Prepared, Sending, Share, Timetable};
 use crate::watch::{Watch, Watched};
 use crate::worker::Worker;
-use crate::world::{Net, World};
+use crate::world::World;
 
 /// How often progress is told while prompts are made.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
@@ -62,15 +62,10 @@ pub(crate) struct PointRun<'a> {
 }
 
 impl PointRun<'_> {
-    /// Runs the point over the network; [`PointRun::close`] writes down what became of it.
-    pub(crate) fn run(&self, sending: Sending, progress: &mut dyn FnMut(PointProgress)) -> Result<Ran, PointError> {
-        self.run_in(|| Net::new(self.clock, self.workers), sending, progress)
-    }
-
-    /// Runs the point in worlds of the caller's, one a worker.
-    pub(crate) fn run_in<W: World + Send>(
+    /// Runs the point in worlds opened by `world`, one a worker; [`PointRun::close`] writes down what became of it.
+    pub(crate) fn run<W: World + Send>(
         &self,
-        world: impl Fn() -> std::io::Result<W>,
+        world: &impl Fn() -> std::io::Result<W>,
         sending: Sending,
         progress: &mut dyn FnMut(PointProgress),
     ) -> Result<Ran, PointError> {

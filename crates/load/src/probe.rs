@@ -138,6 +138,7 @@ pub fn probe(
     let endpoint = Endpoint::resolve(target, platform.ca.as_deref(), || clock.now()).map_err(|source| {
         ProbeError::Endpoint { platform: platform.name.clone(), url: platform.url.clone(), source }
     })?;
+    let endpoint = endpoint.with_http(platform.http);
     let unreachable =
         |source| ProbeError::Unreachable { platform: platform.name.clone(), url: platform.url.clone(), source };
     let addresses = endpoint.addresses().iter().map(ToString::to_string).collect();

@@ -19,6 +19,7 @@ use crate::probe::{self, ProbeError, Probed};
 use crate::progress::Progress;
 use crate::session::{self, Session};
 use crate::stop::{Stop, StopSignal};
+use crate::world::Net;
 
 /// What a run needs beside its plan.
 #[derive(Debug)]
@@ -134,6 +135,7 @@ pub fn run(
         clock,
         stop,
         workers,
+        world: || Net::new(clock, workers),
         account: Arc::new(Account::new(plan)),
         probed: &probed,
         ended: Vec::with_capacity(points.len()),

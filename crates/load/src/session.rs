@@ -18,15 +18,18 @@ use crate::progress::Progress;
 use crate::run::RunError;
 use crate::stop::{Stop, StopSignal};
 use crate::task::Sending;
+use crate::world::World;
 
 /// Everything that the points of a run share.
-pub(crate) struct Session<'a> {
+pub(crate) struct Session<'a, F> {
     pub(crate) plan: &'a Plan,
     pub(crate) source: &'a Arc<dyn RequestSource>,
     pub(crate) journal: &'a Journal,
     pub(crate) clock: Clock,
     pub(crate) stop: &'a Arc<StopSignal>,
     pub(crate) workers: usize,
+    /// Opens the world that a worker works in.
+    pub(crate) world: F,
     pub(crate) account: Arc<Account>,
     pub(crate) probed: &'a [Probed],
     pub(crate) ended: Vec<PointEnded>,
@@ -34,7 +37,7 @@ pub(crate) struct Session<'a> {
     pub(crate) skipped: BTreeSet<u32>,
 }
 
-impl Session<'_> {
+impl<W: World + Send, F: Fn() -> std::io::Result<W>> Session<'_, F> {
     /// Measures every point of the plan and then every search; ends early where the run is stopped or a limit is reached.
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), RunError> {
         let points = self.plan.points();
@@ -145,7 +148,7 @@ impl Session<'_> {
             let judge = Judge { slo: slo.clone(), streamed };
             self.journal.sender().judge(judge).map_err(|error| failed(error.into()))?;
         }
-        let ran = run.run(sending, &mut |state| progress(Progress::Point(state))).map_err(failed)?;
+        let ran = run.run(&self.world, sending, &mut |state| progress(Progress::Point(state))).map_err(failed)?;
         let mut ended = ran.ended;
         if let Some(slo) = slo {
             let (good, offered) = self.journal.sender().judged().map_err(|error| failed(error.into()))?;

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 use std::thread::ScopedJoinHandle;
-use std::time::Duration;
 
 use kneepoint_analysis::stats::oversaturation::OverSaturation;
 use kneepoint_model::Nanos;
@@ -18,7 +17,7 @@ use crate::task::PointTask;
 use crate::worker::WorkerReport;
 
 /// How often the coordinator looks at the workers.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Nanos = Nanos::from_millis(20);
 /// How often progress is told.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -56,7 +55,7 @@ impl Watch<'_> {
         let mut window_cpu = [None, None];
         let mut told: Option<Nanos> = None;
         while handles.iter().any(|handle| !handle.is_finished()) {
-            std::thread::sleep(TICK);
+            self.clock.sleep(TICK);
             let now = self.clock.now();
             for (edge, cpu) in [task.window_start, task.window_end()].into_iter().zip(&mut window_cpu) {
                 if now >= edge && cpu.is_none() {

@@ -161,10 +161,13 @@ impl<'a, W: World> Worker<'a, W> {
             if !allowed {
                 return None;
             }
+            if self.task.max_in_flight.is_some() && now >= self.task.window_end() {
+                // What a cap has held back to the end of the window is dropped, and counted as such.
+                return None;
+            }
             if !self.has_room() {
                 self.held_back = true;
-                // What the cap holds back to the end of the window is dropped, and counted as such.
-                return (now < self.task.window_end()).then_some(now + STARVED_RETRY);
+                return Some(now + STARVED_RETRY);
             }
             let Some(prepared) = self.take_prepared() else { return Some(now + STARVED_RETRY) };
             now = self.world.now();

@@ -284,11 +284,9 @@ fn best_of(
     best.ok_or(CalibrateError::NoAnswer)
 }
 
-impl Ladder {
-    /// The largest load that was kept.
-    pub fn largest_kept(&self) -> Option<&Calibration> {
-        self.steps.iter().rfind(|step| verdict(step) == Verdict::Kept)
-    }
+/// The largest load that was kept.
+pub fn largest_kept(steps: &[Calibration]) -> Option<&Calibration> {
+    steps.iter().filter(|step| verdict(step) == Verdict::Kept).max_by_key(|step| step.streams)
 }
 
 /// Of two tries at one load, the one that says more for the client.

@@ -21,6 +21,7 @@ use crate::point::PointRun;
 use crate::probe;
 use crate::stop::{Stop, StopSignal};
 use crate::task::Sending;
+use crate::world::Net;
 
 /// What one trial is made with.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ impl Trial {
             workers: self.workers,
             search: None,
         };
-        let ended = run.run(sending, &mut |_| {});
+        let ended = run.run(&|| Net::new(clock, self.workers), sending, &mut |_| {});
         let closed = journal.close();
         let ended = ended?.ended;
         closed?;
