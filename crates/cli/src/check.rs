@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use kneepoint_load::StopSignal;
 use kneepoint_load::clock::Clock;
+use kneepoint_load::preflight::{MachineLimits, preflight};
 use kneepoint_load::probe::{self, Probed};
 use kneepoint_model::plan::{LengthControl, Platform};
 use kneepoint_model::{Nanos, Plan};
@@ -46,11 +47,17 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
         ("seconds", &format!("{seconds:.0}")),
     ];
     let mut text = output.text(Console::CheckPlan, &values) + "\n";
+    let findings = preflight(&plan, &points, &MachineLimits::here());
+    for found in &findings {
+        let _ = writeln!(text, "{}", output.text(Console::PreflightFound, &[("found", &found.to_string())]));
+    }
+    report["machine"] = findings.iter().map(ToString::to_string).collect();
+    let first_points = kneepoint_load::first_points(&plan);
     let mut failed = None;
     // Ctrl-C simply ends a check: there is nothing to keep.
     let (clock, stop) = (Clock::start(), StopSignal::default());
     for (index, platform) in plan.platforms.iter().enumerate() {
-        let prompt = probe::prompt(&source, &points, index);
+        let prompt = probe::prompt(&source, &first_points, index);
         let request = request_text(&plan, platform, &prompt)?;
         let _ = write!(text, "\n{} ({})\n{}\n", platform.name, platform.dialect.name(), indent(&request));
         let mut entry = json!({ "request": request });

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DemoArgs, output: Output) -> Result<Ended> {
     }
     let plan = plan(&platforms)?;
     output.tell(Console::DemoStarts, &[]);
-    let left = measure::measure(&plan, Measurement { directory, git: None, workers: None }, output)?;
+    let left = measure::measure(&plan, Measurement { directory, git: None, workers: None, calibrate: false }, output)?;
     for (name, platform) in PROFILES.iter().zip(platforms) {
         crate::sim::warn_if_late(name, &platform, output);
         platform.stop();

@@ -24,6 +24,8 @@ pub(crate) struct Measurement {
     pub(crate) directory: PathBuf,
     pub(crate) git: Option<GitState>,
     pub(crate) workers: Option<usize>,
+    /// Whether what the client itself adds is measured first.
+    pub(crate) calibrate: bool,
 }
 
 /// What a measurement left.
@@ -53,6 +55,7 @@ pub(crate) fn measure(plan: &Plan, measurement: Measurement, output: Output) -> 
         tool: env!("CARGO_PKG_VERSION").into(),
         git: measurement.git,
         workers: measurement.workers,
+        calibrate: measurement.calibrate,
     };
     let mut display = Display::new(output, plan);
     let measured =
@@ -128,11 +131,14 @@ fn complete(plan: &Plan, directory: &Path, output: Output) -> Result<Left> {
 
 /// The summary of a bundle, from its records.
 pub(crate) fn summary_of(plan: &Plan, bundle: &Bundle) -> Result<Summary> {
+    let telemetry = bundle.telemetry().map_err(Failed::measurement)?;
     let facts = RunFacts {
         plan,
         manifest: &bundle.manifest,
         environment: &bundle.environment,
         points: &bundle.points,
+        searches: &bundle.searches,
+        telemetry: &telemetry,
         loss: bundle.loss,
     };
     let mut failed = None;

@@ -45,6 +45,14 @@ impl<'a> Display<'a> {
     pub(crate) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Probing { platform } => self.line(&self.output.text(Console::Probing, &[("platform", platform)])),
+            Progress::Preflight(found) => {
+                self.line(&self.output.text(Console::PreflightFound, &[("found", &found.to_string())]));
+            }
+            Progress::Calibrating => self.line(&self.output.text(Console::Calibrating, &[])),
+            Progress::NotCalibrated(error) => {
+                let whole = crate::exit::with_causes(error);
+                self.line(&self.output.text(Console::NotCalibrated, &[("error", &whole)]));
+            }
             Progress::Searching { point, at, step } => {
                 // Searches follow the plan's points, one step after another.
                 if self.points.len() == *point as usize {

@@ -39,6 +39,9 @@ pub(crate) struct RunArgs {
     /// Worker threads [default: one less than the cores, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
+    /// Do not measure beforehand what this client itself adds, which takes about 3 seconds
+    #[arg(long)]
+    no_calibration: bool,
 }
 
 pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
@@ -56,7 +59,12 @@ pub(crate) fn run(args: &RunArgs, output: Output) -> Result<Ended> {
     }
     let directory = directory(args.out.as_deref(), &plan.name)?;
     let folder = args.plan.as_deref().map_or_else(|| PathBuf::from("."), plan_source::folder_of);
-    let measurement = Measurement { directory, git: git::state(&folder), workers: args.workers.map(usize::from) };
+    let measurement = Measurement {
+        directory,
+        git: git::state(&folder),
+        workers: args.workers.map(usize::from),
+        calibrate: !args.no_calibration,
+    };
     let left = measure::measure(&plan, measurement, output)?;
     measure::tell(&left, args.require_slo, output)
 }

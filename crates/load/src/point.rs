@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use kneepoint_model::bundle::{PointEnd, PointEnded, PointEvent, PointStarted, SearchPoint};
@@ -102,6 +102,11 @@ impl PointRun<'_> {
             }))?;
             task.account.begin(task.platform, task.started);
             let watched = std::thread::scope(|scope| {
+                let (hang_up, end) = channel();
+                if task.rtt_probe {
+                    let (task, clock) = (&task, self.clock);
+                    scope.spawn(move || task.rtt.keep(task.endpoint.addresses()[0], clock, &end));
+                }
                 let mut handles = Vec::with_capacity(workers);
                 for (worker, receiver) in receivers.into_iter().enumerate() {
                     let share = self.share(schedule.as_ref(), task.started, worker, workers);
@@ -109,8 +114,10 @@ impl PointRun<'_> {
                     let worker = Worker::new(&task, world, self.journal.sender(), receiver, share);
                     handles.push(scope.spawn(move || worker.run()));
                 }
-                Watch { task: &task, point: self.point, clock: self.clock, journal: self.journal }
-                    .over(handles, progress)
+                let watch = Watch { task: &task, point: self.point, clock: self.clock, journal: self.journal };
+                let watched = watch.over(handles, progress);
+                drop(hang_up);
+                watched
             });
             task.account.end(task.platform, self.clock.now());
             let ended = self.ended(&task, schedule.as_ref(), watched?);

@@ -3,6 +3,9 @@
 use kneepoint_model::Nanos;
 use kneepoint_model::plan::Point;
 
+use crate::calibrate::CalibrateError;
+use crate::preflight::Preflight;
+
 /// The part of a point that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -60,6 +63,12 @@ pub enum Progress<'a> {
         /// Its name.
         platform: &'a str,
     },
+    /// This machine may not carry the plan.
+    Preflight(&'a Preflight),
+    /// What the client itself adds is about to be measured, which takes a few seconds.
+    Calibrating,
+    /// It could not be measured; the run goes on without.
+    NotCalibrated(&'a CalibrateError),
     /// A search is about to measure a point that is not one of the plan's.
     Searching {
         /// Its index, past those of the plan's points.

@@ -6,15 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kneepoint_model::bundle::{self, Environment, GitState, Manifest, PointEnded, RunStatus};
+use kneepoint_model::bundle::{self, Calibration, Environment, GitState, Manifest, PointEnded, RunStatus};
 use kneepoint_model::plan::Point;
 use kneepoint_model::{Plan, RequestSource};
 
 use crate::account::Account;
+use crate::calibrate::{self, CalibrateError};
 use crate::clock::{self, Clock};
 use crate::host;
 use crate::journal::{Journal, JournalError};
 use crate::point::PointError;
+use crate::preflight::{MachineLimits, preflight};
 use crate::probe::{self, ProbeError, Probed};
 use crate::progress::Progress;
 use crate::session::{self, Session};
@@ -34,6 +36,8 @@ pub struct RunOptions {
     pub git: Option<GitState>,
     /// Worker threads; at least 1. `None`: one less than the cores, at least 1.
     pub workers: Option<usize>,
+    /// Whether what the client itself adds is measured before the run, which takes a few seconds.
+    pub calibrate: bool,
 }
 
 /// Why a run ended without a bundle, or with an incomplete one.
@@ -102,6 +106,12 @@ pub fn run(
             .collect(),
     };
 
+    let workers = options.workers.unwrap_or_else(default_workers).max(1);
+    for found in preflight(plan, &points, &MachineLimits::here()) {
+        progress(Progress::Preflight(&found));
+    }
+    let calibration = if options.calibrate { calibration(plan, &points, workers, stop, progress)? } else { None };
+
     let mut manifest = Manifest {
         format: bundle::FORMAT.into(),
         tool: options.tool,
@@ -117,7 +127,7 @@ pub fn run(
         points: points.len(),
         skipped: Vec::new(),
         limit: None,
-        calibration: None,
+        calibration,
         sha256: BTreeMap::new(),
     };
     let directory = options.directory;
@@ -127,7 +137,6 @@ pub fn run(
     write_json(&directory, bundle::MANIFEST, &manifest)?;
 
     let journal = Journal::open(&directory, Arc::clone(source), clock)?;
-    let workers = options.workers.unwrap_or_else(|| host::cores().saturating_sub(1)).max(1);
     let mut session = Session {
         plan,
         source,
@@ -160,6 +169,30 @@ pub fn run(
         (_, Err(error)) => Err(error.into()),
         (Some(error), Ok(())) => Err(error),
         (None, Ok(())) => Ok(Measured { directory, manifest, environment, points: ended }),
+    }
+}
+
+/// As many worker threads as there are cores but one, which the server or the rest of this process may need.
+pub fn default_workers() -> usize {
+    host::cores().saturating_sub(1).max(1)
+}
+
+/// What the client adds at the plan's largest load; `None` where it could not be measured, which ends no run.
+fn calibration(
+    plan: &Plan,
+    points: &[Point],
+    workers: usize,
+    stop: &Arc<StopSignal>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Option<Calibration>, RunError> {
+    progress(Progress::Calibrating);
+    match calibrate::for_plan(plan, points, workers, stop) {
+        Ok(calibration) => Ok(calibration),
+        Err(CalibrateError::Stopped) => Err(RunError::Probe(ProbeError::Stopped)),
+        Err(error) => {
+            progress(Progress::NotCalibrated(&error));
+            Ok(None)
+        }
     }
 }
 

@@ -180,6 +180,7 @@ impl<W: World + Send, F: Fn() -> std::io::Result<W>> Session<'_, F> {
             keep_alive: platform.connection == ConnectionPolicy::KeepAlive,
             keep_text: self.plan.model.tokenizer.is_some(),
             time_limits,
+            rtt_probe: platform.rtt_probe,
             account: Arc::clone(&self.account),
         })
     }
@@ -213,8 +214,8 @@ fn searches(plan: &Plan) -> Vec<(Place, Search)> {
     found
 }
 
-/// A platform's first point, or where it has none the first step of its search: what the platform is looked at with.
-pub(crate) fn first_points(plan: &Plan) -> Vec<Point> {
+/// The points of the plan, and the first step of each search: every platform has one among them to be looked at with.
+pub fn first_points(plan: &Plan) -> Vec<Point> {
     let mut points = plan.points();
     for (place, search) in searches(plan) {
         let level = Level::Rate { rate: search.from, arrival: search.arrival };

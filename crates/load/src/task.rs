@@ -11,6 +11,7 @@ use kneepoint_wire::request::RequestTemplate;
 use kneepoint_wire::transport::Endpoint;
 
 use crate::account::Account;
+use crate::rtt::LastRtt;
 use crate::stop::StopSignal;
 
 /// What all workers of one point share. Instants are on the run's clock.
@@ -32,6 +33,9 @@ pub(crate) struct PointTask {
     pub(crate) drain: Nanos,
     pub(crate) time_limits: TimeLimits,
     pub(crate) max_in_flight: Option<u32>,
+    /// Whether the round trip is measured beside the load.
+    pub(crate) rtt_probe: bool,
+    pub(crate) rtt: LastRtt,
     pub(crate) account: Arc<Account>,
     pub(crate) stop: Arc<StopSignal>,
     pub(crate) counters: Counters,
@@ -104,6 +108,7 @@ pub(crate) struct Sending {
     pub(crate) keep_alive: bool,
     pub(crate) keep_text: bool,
     pub(crate) time_limits: TimeLimits,
+    pub(crate) rtt_probe: bool,
     pub(crate) account: Arc<Account>,
 }
 
@@ -121,6 +126,8 @@ impl PointTask {
             platform: point.platform,
             max_in_flight: point.max_in_flight,
             account: sending.account,
+            rtt_probe: sending.rtt_probe,
+            rtt: LastRtt::default(),
             endpoint: sending.endpoint,
             template: sending.template,
             keep_alive: sending.keep_alive,

@@ -180,7 +180,7 @@ impl Telemetry {
             ended: task.counters.ended.load(Ordering::Relaxed),
             failed: task.counters.failed.load(Ordering::Relaxed),
             lag_max: Nanos(task.counters.lag_max.swap(0, Ordering::Relaxed)),
-            rtt: None,
+            rtt: task.rtt.take(),
             cpu_cores: (wall > 0.0).then(|| cpu.saturating_sub(self.last.1).as_secs_f64() / wall),
         });
         self.last = (now, cpu);

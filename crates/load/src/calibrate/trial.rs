@@ -110,6 +110,7 @@ fn sending(plan: &Plan, template: RequestTemplate, clock: Clock) -> Result<Sendi
         keep_alive: true,
         keep_text: false,
         time_limits: plan.platforms[0].time_limits,
+        rtt_probe: false,
         account: Arc::new(Account::new(plan)),
     })
 }

@@ -78,6 +78,7 @@ pub(crate) fn run_from(
         tool: "test".into(),
         git: None,
         workers: None,
+        calibrate: false,
     };
     let measured = kneepoint_load::run(&plan, source, options, stop, progress)?;
     let bundle = kneepoint_store::Bundle::open(&measured.directory).expect("a bundle");

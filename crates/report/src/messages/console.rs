@@ -7,6 +7,10 @@ catalogue! {
     #[expect(missing_docs, reason = "a key is documented by its English text")]
     pub Console {
         Probing: "probing {platform}", "正在探测 {platform}";
+        PreflightFound: "note: {found}", "注意：{found}";
+        Calibrating: "measuring what this client itself adds, about 3 s", "正在测量本机客户端自身的误差，约 3 秒";
+        NotCalibrated: "warning: what this client itself adds could not be measured: {error}",
+            "警告：无法测量本机客户端自身的误差：{error}";
         PointName: "[{index}/{total}] {platform} · {workload} · {level}", "[{index}/{total}] {platform} · {workload} · {level}";
         LevelRate: "{rate} req/s", "{rate} 请求/秒";
         LevelConcurrency: "concurrency {concurrency}", "并发 {concurrency}";
@@ -45,6 +49,29 @@ catalogue! {
         CheckPlan: "{plan}: points {points}, platforms {platforms}, at least {seconds} s",
             "{plan}：{points} 个测点，{platforms} 个平台，至少 {seconds} 秒";
         CheckFailed: "FAILED: {error}", "失败：{error}";
+        CalibrateMeasuring: "measuring {streams} streams, {events} token events/s",
+            "正在测量 {streams} 个流，每秒 {events} 个 token 事件";
+        CalibrateStreams: "streams", "流数";
+        CalibrateEvents: "events/s", "事件/秒";
+        CalibrateAnswers: "answers", "回答数";
+        CalibrateTtft: "TTFT +{percentile}", "TTFT +{percentile}";
+        CalibrateItl: "ITL ±{percentile}", "ITL ±{percentile}";
+        CalibrateServer: "server p99", "服务器 p99";
+        CalibrateVerdict: "verdict", "结论";
+        CalibrateVerdictKept: "kept", "跟得上";
+        CalibrateVerdictLate: "client late", "客户端迟了";
+        CalibrateVerdictUnknown: "cannot tell: server late", "无法判断：服务器迟了";
+        CalibrateHow: "ms added by the client, against a server of known timing inside this process; server p99: how late that server itself was",
+            "单位毫秒：客户端自身带来的误差，对照本进程内时刻已知的服务器；服务器 p99 是该服务器自身的延迟";
+        CalibrateLargest: "largest load kept (server on time, ITL within {limit} ms at p99): {streams} streams, {events} token events/s, server and client on this machine together",
+            "跟得上的最大负载（服务器准时，ITL 误差 p99 不超过 {limit} 毫秒）：{streams} 个流，每秒 {events} 个 token 事件；服务器与客户端同在本机";
+        CalibrateNoneKept: "no load was kept (server on time, ITL within {limit} ms at p99); is the machine busy with something else?",
+            "没有跟得上的负载（服务器准时，ITL 误差 p99 不超过 {limit} 毫秒）；本机是否正忙于别的任务？";
+        CalibrateCannotTell: "beyond that nothing can be told of the client: the server shares this machine and was itself late by more than {limit} ms at p99",
+            "更高的负载无法判断客户端：服务器与其同在本机，自身 p99 已迟了 {limit} 毫秒以上";
+        CalibrateNoHigher: "no higher load was tried: open files (`ulimit -n`) allow no more streams, or the last step was reached",
+            "没有尝试更高的负载：可打开的文件数（`ulimit -n`）不允许更多的流，或已到最后一级";
+        CalibrateEnded: "the next load could not be measured: {error}", "下一级负载无法测量：{error}";
         Reachable: "reachable", "可达";
         ReachableYes: "yes, {addresses} (TCP connect {connect})", "是，{addresses}（TCP 连接 {connect}）";
         Tls: "TLS", "TLS";
