@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use kneepoint_model::Nanos;
 use kneepoint_model::Record;
 use kneepoint_model::bundle::{
-    self, Environment, Loss, Manifest, PointEnd, PointEnded, PointEvent, PointStarted, RunStatus,
+    self, Environment, Loss, Manifest, PointEnd, PointEnded, PointEvent, PointStarted, RunStatus, SearchPoint,
+    TelemetrySample,
 };
 
 use crate::frames::{Lines, ReadJournalError};
@@ -60,6 +61,8 @@ pub struct Bundle {
     pub plan_yaml: String,
     /// The points measured. The last one of a killed run is put together from its records and marked interrupted.
     pub points: Vec<PointEnded>,
+    /// What each point past those of the plan measures, by its index.
+    pub searches: BTreeMap<u32, SearchPoint>,
     /// What was lost; known without reading the records.
     pub loss: Option<Loss>,
 }
@@ -74,7 +77,7 @@ impl Bundle {
         }
         let environment = json(&directory.join(bundle::ENVIRONMENT))?;
         let plan_yaml = text(&directory.join(bundle::PLAN))?;
-        let (mut points, unfinished) = points(&directory.join(bundle::POINTS))?;
+        let Points { ended: mut points, unfinished, searches } = points(&directory.join(bundle::POINTS))?;
         let mut loss = None;
         if manifest.status == RunStatus::Running || unfinished.is_some() {
             let (point, lost_bytes) = recover(directory, unfinished)?;
@@ -87,12 +90,18 @@ impl Bundle {
                 loss = Some(Loss { bytes, unflushed: false });
             }
         }
-        Ok(Self { directory: directory.to_owned(), manifest, environment, plan_yaml, points, loss })
+        Ok(Self { directory: directory.to_owned(), manifest, environment, plan_yaml, points, searches, loss })
     }
 
     /// The records, in the order in which they ended.
     pub fn records(&self) -> Result<Lines<Record>, ReadJournalError> {
         Lines::open(&self.directory.join(bundle::REQUESTS))
+    }
+
+    /// The client once a second, in the order written. Nothing where there is no such journal: no latency rests on it.
+    pub fn telemetry(&self) -> Result<Vec<TelemetrySample>, ReadJournalError> {
+        let path = self.directory.join(bundle::TELEMETRY);
+        if path.exists() { Lines::open(&path)?.collect() } else { Ok(Vec::new()) }
     }
 }
 
@@ -104,10 +113,17 @@ fn json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, OpenError> {
     serde_json::from_str(&text(path)?).map_err(|source| OpenError::Parse { path: path.to_owned(), source })
 }
 
-/// The points that ended, and the one that began and did not.
-fn points(path: &Path) -> Result<(Vec<PointEnded>, Option<PointStarted>), OpenError> {
+/// What `points.jsonl` tells.
+struct Points {
+    ended: Vec<PointEnded>,
+    /// The one that began and did not end.
+    unfinished: Option<PointStarted>,
+    searches: BTreeMap<u32, SearchPoint>,
+}
+
+fn points(path: &Path) -> Result<Points, OpenError> {
     let text = text(path)?;
-    let mut ended = Vec::new();
+    let (mut ended, mut searches) = (Vec::new(), BTreeMap::new());
     let mut open: BTreeMap<u32, PointStarted> = BTreeMap::new();
     for line in text.split_inclusive('\n') {
         // A line without its end was being written when the run was killed.
@@ -115,6 +131,7 @@ fn points(path: &Path) -> Result<(Vec<PointEnded>, Option<PointStarted>), OpenEr
         let event = serde_json::from_str(line).map_err(|source| OpenError::Parse { path: path.to_owned(), source })?;
         match event {
             PointEvent::Started(started) => {
+                searches.extend(started.search.map(|search| (started.point, search)));
                 open.insert(started.point, started);
             }
             PointEvent::Ended(facts) => {
@@ -123,7 +140,7 @@ fn points(path: &Path) -> Result<(Vec<PointEnded>, Option<PointStarted>), OpenEr
             }
         }
     }
-    Ok((ended, open.pop_last().map(|(_, started)| started)))
+    Ok(Points { ended, unfinished: open.pop_last().map(|(_, started)| started), searches })
 }
 
 /// Puts the point that never ended together from its records, and counts the bytes that cannot be read.

@@ -32,6 +32,13 @@ impl Pool {
         }
     }
 
+    /// Adds what another pool holds.
+    pub fn append(&mut self, mut other: Self) {
+        self.short.append(&mut other.short);
+        self.long.append(&mut other.long);
+        self.clusters.append(&mut other.clusters);
+    }
+
     /// Spans held.
     pub fn len(&self) -> usize {
         self.short.len() + self.long.len()

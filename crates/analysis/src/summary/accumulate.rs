@@ -8,7 +8,7 @@ use kneepoint_model::{Nanos, Tokens};
 use super::grid::Grid;
 use super::limits;
 use super::series::Seconds;
-use crate::stats::pool::Pool;
+use super::steady::{SlicedPool, Slices};
 use crate::stats::timeline::{self, Timeline, output_count, server_count_is_possible, spread, token_gaps};
 
 /// Everything folded of one point.
@@ -22,8 +22,9 @@ pub(super) struct Accumulator {
     /// All requests, warm-up included.
     pub(super) arrivals: Vec<Arrival>,
     pub(super) counts: RequestCounts,
-    pub(super) icl: Pool,
-    pub(super) itl: Pool,
+    pub(super) slices: Slices,
+    pub(super) icl: SlicedPool,
+    pub(super) itl: SlicedPool,
     pub(super) window: Window,
     pub(super) grid: Grid,
     pub(super) seconds: Seconds,
@@ -38,8 +39,13 @@ pub(super) struct Sample {
     pub(super) intended: Nanos,
     pub(super) index: u64,
     pub(super) line: Timeline,
+    /// `true` if its connection was there before it.
+    pub(super) warm: bool,
     pub(super) tcp: Option<u64>,
     pub(super) tls: Option<u64>,
+    pub(super) send: Option<u64>,
+    pub(super) wait: Option<u64>,
+    pub(super) first_token: Option<u64>,
     pub(super) input: Option<Tokens>,
     pub(super) output: Option<Tokens>,
 }
@@ -50,6 +56,8 @@ pub(super) struct Arrival {
     pub(super) intended: Nanos,
     pub(super) index: u64,
     pub(super) measured: bool,
+    pub(super) failed: bool,
+    pub(super) handshake: Option<u64>,
     pub(super) lag: u64,
     pub(super) queue: Option<u64>,
     pub(super) read_delay: Option<u64>,
@@ -65,6 +73,8 @@ pub(super) struct Window {
     pub(super) output_counted: u64,
     pub(super) total_tokens: u64,
     pub(super) total_counted: u64,
+    /// Token-bearing events, whatever became of their answer.
+    pub(super) events: u64,
     pub(super) sent_bytes: u64,
     pub(super) received_bytes: u64,
     /// Sum over requests of the time each was in flight inside the window, nanoseconds.
@@ -155,8 +165,9 @@ impl Accumulator {
             samples: Vec::new(),
             arrivals: Vec::new(),
             counts: RequestCounts::default(),
-            icl: Pool::default(),
-            itl: Pool::default(),
+            slices: Slices::of(ended.window_start, ended.window_end),
+            icl: SlicedPool::default(),
+            itl: SlicedPool::default(),
             window: Window::default(),
             grid: Grid::new(ended.started, ended.window_start, ended.window_end, ended.ended),
             seconds: Seconds::new(&ended),
@@ -174,6 +185,8 @@ impl Accumulator {
             intended: record.intended,
             index: record.index,
             measured,
+            failed: matches!(record.outcome, Outcome::Failed(_)),
+            handshake: between(record.connection.started, record.connection.tcp).filter(|_| !record.connection.reused),
             lag: record.dispatched.saturating_sub(record.intended).0,
             queue: record.sent.and_then(|sent| sent.since(record.intended)).map(|queue| queue.0),
             read_delay: record.read_delay.map(|delay| delay.longest.0),
@@ -219,13 +232,16 @@ impl Accumulator {
     fn add_sample(&mut self, record: &Record, line: Timeline) {
         let (input, output) = (record.input_tokens, record.output_tokens);
         let connection = record.connection;
-        let between = |start: Option<Nanos>, end: Option<Nanos>| Some(end?.since(start?)?.0);
         self.samples.push(Sample {
             intended: record.intended,
             index: record.index,
             line,
+            warm: connection.reused,
             tcp: between(connection.started, connection.tcp).filter(|_| !connection.reused),
             tls: between(connection.tcp, connection.tls).filter(|_| !connection.reused),
+            send: between(record.sent, record.written),
+            wait: between(record.written, record.first_byte),
+            first_token: between(record.first_byte, record.first_token()),
             input: input.best(),
             output: output_count(record),
         });
@@ -236,8 +252,10 @@ impl Accumulator {
             self.output.note_both(output.local, output.server);
         }
         if self.streamed {
-            self.icl.add_request(record.events.gaps.iter().map(|gap| (*gap, 1)));
+            let slice = self.slices.at(record.intended);
+            self.icl.add_request(slice, record.events.gaps.iter().map(|gap| (*gap, 1)));
             self.itl.add_request(
+                slice,
                 token_gaps(&record.events).map(|(gap, tokens)| (Nanos::from_secs_f64(gap / 1e9).0, tokens)),
             );
         }
@@ -252,6 +270,7 @@ impl Accumulator {
         self.seconds.add(record, line, self.streamed, self.ended.ended);
         self.grid.add_flight(record.dispatched, end);
         let window = &mut self.window;
+        window.events += record.events.instants().filter(|at| inside(*at)).count() as u64;
         window.overlap += u128::from(end.min(until).saturating_sub(record.dispatched.max(from)).0);
         if record.sent.is_some_and(inside) {
             window.sent += 1;
@@ -270,6 +289,7 @@ impl Accumulator {
         let (input, output) = (record.input_tokens.best(), output_count(record));
         if ended {
             window.ok += 1;
+            self.grid.add_completion(end);
             if let Some(output) = output {
                 window.output_counted += 1;
                 window.output_tokens = window.output_tokens.saturating_add(output.0);
@@ -306,6 +326,10 @@ impl Evidence {
             self.stream_in_one_piece += u64::from(events.len() <= limits::STREAM_PIECES || burst);
         }
     }
+}
+
+fn between(start: Option<Nanos>, end: Option<Nanos>) -> Option<u64> {
+    Some(end?.since(start?)?.0)
 }
 
 /// When a request left the system: closed, failed, or the end of the point for one that was cut.

@@ -1,19 +1,17 @@
 //! The figures of one point.
 
-use std::collections::BTreeMap;
-
 use kneepoint_model::bundle::Loss;
 use kneepoint_model::plan::{Level, Point};
 use kneepoint_model::summary::{
-    AtEnd, ClientSummary, Distribution, Jitter, LoadSummary, NetworkSummary, Phases, PointSummary, QuantileCurves,
-    Severity, Steady, TokenSummary,
+    AtEnd, ClientSummary, Distribution, LoadSummary, PointSearch, PointSummary, QuantileCurves, Severity, TokenSummary,
 };
 use kneepoint_model::{Nanos, Tokens};
 
 use super::accumulate::{Accumulator, Sample, TokenTally};
 use super::distribution::{Sorted, distribution};
+use super::steady::{self, Found};
 use super::validity::{self, Observed};
-use super::{RunFacts, slo, throughput};
+use super::{RunFacts, limits, network, phases, slo, stable, throughput};
 use crate::stats::percentile::Ppm;
 use crate::stats::pool::Pool;
 
@@ -27,11 +25,13 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
     from.samples.sort_unstable_by_key(|sample| (sample.intended, sample.index));
     from.arrivals.sort_unstable_by_key(|arrival| (arrival.intended, arrival.index));
     finish_counts(&mut from);
+    let Found { steady, first } = find_steady(&from);
     let (chunk_gaps, token_gaps) = (std::mem::take(&mut from.icl), std::mem::take(&mut from.itl));
+    let samples = &from.samples[from.samples.partition_point(|sample| from.slices.at(sample.intended) < first)..];
 
     let open = matches!(point.level, Level::Rate { .. });
     let window_s = from.ended.window_end.saturating_sub(from.ended.window_start).as_secs_f64();
-    let spans = Spans::of(&from);
+    let spans = Spans::of(samples, from.streamed);
     let client = client(facts, &from);
     let throughput = throughput::summarise(&from, window_s, open);
     let input_tokens = tokens(workload.input, from.input, from.samples.iter().map(|sample| sample.input));
@@ -46,27 +46,34 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
         throughput: &throughput,
         input: &input_tokens,
         output: &output_tokens,
+        steady,
+        calibration: facts.manifest.calibration,
         loss,
     };
     let reasons = validity::reasons(&observed);
+    let environment = facts.environment.platforms.get(&platform.name);
+    let slo = slo::summarise(&plan.slos, &from, window_s);
+    let stable = stable::summarise(&from, &slo, &reasons, &throughput);
     let open_loop = open.then(|| validity::arrivals_kept(&observed));
-    let failed: u64 = from.counts.failed.values().sum();
+    let after_cut =
+        from.arrivals.iter().filter(|arrival| arrival.measured && from.slices.at(arrival.intended) >= first);
+    let failed = after_cut.filter(|arrival| arrival.failed).count();
     // A success without a visible token is as late as a failure: its first token never came.
-    let late = |seen: &Sorted| failed + from.counts.ok.saturating_sub(seen.values.len() as u64);
+    let late = |seen: &Sorted| (failed + samples.len().saturating_sub(seen.values.len())) as u64;
     let ttft_with_failures_ms = spans.ttft.with_failures(if from.streamed { late(&spans.ttft) } else { 0 });
     let e2e_with_failures_ms = spans.e2e.with_failures(late(&spans.e2e));
     PointSummary {
         point: from.ended.point,
         platform: platform.name.clone(),
         workload: workload.name.clone(),
-        simulated: facts.environment.platforms.get(&platform.name).is_some_and(|seen| seen.observed.simulated),
+        simulated: environment.is_some_and(|seen| seen.observed.simulated),
         load: load(point.level),
         window_s,
         window_start_s: from.ended.window_start.as_secs_f64(),
         end: from.ended.end,
         at_end: Some(AtEnd { policy: point.hold.at_end, drain_s: point.hold.drain.as_secs_f64() }),
-        search: None,
-        steady: Steady::default(),
+        search: searched(facts, &from),
+        steady,
         valid: reasons.iter().all(|reason| reason.severity != Severity::Invalid),
         open_loop,
         ttft_with_failures_ms,
@@ -77,28 +84,24 @@ pub(super) fn point(facts: &RunFacts<'_>, point: Point, mut from: Accumulator, l
             tpot_ms: spans.tpot.curve(),
             e2e_ms: spans.e2e.curve(),
         },
+        jitter_ms: phases::jitter(&spans.ttft, &spans.tpot, &spans.e2e),
         ttft_ms: spans.ttft.distribution,
         ttft_sent_ms: spans.ttft_sent,
         ttfa_ms: spans.ttfa,
         tpot_ms: spans.tpot.distribution,
-        icl_ms: pooled(chunk_gaps),
-        itl_ms: pooled(token_gaps),
+        icl_ms: pooled(chunk_gaps.from(first)),
+        itl_ms: pooled(token_gaps.from(first)),
         e2e_ms: spans.e2e.distribution,
         e2e_sent_ms: spans.e2e_sent,
         response_ms: spans.response.distribution,
         output_speed_tok_s: spans.output_speed,
-        jitter_ms: Jitter::default(),
-        phases: Phases {
-            tcp_connect_ms: ns_distribution(from.samples.iter().map(|sample| sample.tcp)),
-            tls_handshake_ms: ns_distribution(from.samples.iter().map(|sample| sample.tls)),
-            ..Phases::default()
-        },
-        network: NetworkSummary::default(),
-        stable: BTreeMap::new(),
+        phases: phases::summarise(samples, from.streamed, environment.and_then(|seen| seen.observed.dns_ms)),
+        network: network::summarise(facts, &from, samples, environment),
+        stable,
         input_tokens,
         output_tokens,
         throughput,
-        slo: slo::summarise(&plan.slos, &from, window_s),
+        slo,
         client: client.summary,
         streamed_share: share(from.evidence.streamed, from.counts.ok),
         requests: from.counts,
@@ -119,10 +122,11 @@ struct Spans {
 }
 
 impl Spans {
-    fn of(from: &Accumulator) -> Self {
-        let spans = |of: fn(&Sample) -> Option<u64>| sorted(from.samples.iter().map(of));
-        let streamed = |of: fn(&Sample) -> Option<u64>| sorted(from.samples.iter().filter(|_| from.streamed).map(of));
-        let tpot = || from.samples.iter().filter(|_| from.streamed).filter_map(|sample| sample.line.tpot.ns());
+    fn of(samples: &[Sample], streamed: bool) -> Self {
+        let spans = |of: fn(&Sample) -> Option<u64>| sorted(samples.iter().map(of));
+        let of_streams = if streamed { samples } else { &[] };
+        let streamed = |of: fn(&Sample) -> Option<u64>| sorted(of_streams.iter().map(of));
+        let tpot = || of_streams.iter().filter_map(|sample| sample.line.tpot.ns());
         Self {
             ttft: streamed(|sample| sample.line.ttft),
             ttft_sent: streamed(|sample| sample.line.ttft_sent).distribution,
@@ -136,6 +140,23 @@ impl Spans {
     }
 }
 
+/// Steadiness, with the requests that a cut takes out of the latencies.
+fn find_steady(from: &Accumulator) -> Found {
+    let mut found = steady::find(&from.samples, from.slices, from.streamed);
+    let cut = |intended: Nanos| from.slices.at(intended) < found.first;
+    let cut = from.arrivals.iter().filter(|arrival| arrival.measured && cut(arrival.intended)).count();
+    found.steady.cut_requests = cut as u64;
+    found
+}
+
+/// What a point past those of the plan is a step of.
+fn searched(facts: &RunFacts<'_>, from: &Accumulator) -> Option<PointSearch> {
+    let at = facts.searches.get(&from.ended.point)?;
+    let search = facts.plan.loads.get(at.load)?.search?;
+    let slo = facts.plan.slos.get(search.slo)?.name.clone();
+    Some(PointSearch { load: at.load, slo, held_s: at.held.as_secs_f64(), step: from.ended.search })
+}
+
 fn finish_counts(from: &mut Accumulator) {
     let counts = &mut from.counts;
     (counts.unsent, counts.dropped, counts.held_back) = (from.ended.unsent, from.ended.dropped, from.ended.held_back);
@@ -147,7 +168,7 @@ fn sorted(spans_ns: impl Iterator<Item = Option<u64>>) -> Sorted {
     Sorted::of(spans_ns.flatten().map(|ns| ns as f64 / NS_PER_MS))
 }
 
-fn ns_distribution(spans_ns: impl Iterator<Item = Option<u64>>) -> Distribution {
+pub(super) fn ns_distribution(spans_ns: impl Iterator<Item = Option<u64>>) -> Distribution {
     sorted(spans_ns).distribution
 }
 
@@ -187,9 +208,9 @@ fn client(facts: &RunFacts<'_>, from: &Accumulator) -> Client {
             client_queue_ms: ns_distribution(measured().map(|arrival| arrival.queue)),
             kernel_to_user_ms: read_delay.distribution,
             clock_mapping_error_ms: from.ended.clock_mapping_error.map(Nanos::as_millis_f64),
-            in_flight_max: None,
-            token_events_s: None,
-            calibrated: None,
+            in_flight_max: from.grid.most_in_flight(),
+            token_events_s: validity::token_events_s(from),
+            calibrated: facts.manifest.calibration.map(|at| validity::load_over(at, from) <= limits::CALIBRATED_TIMES),
         },
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Grid {
     /// Whole bins inside the window.
     within: usize,
     tokens: Vec<f64>,
+    /// Requests answered in a bin.
+    completions: Vec<u32>,
     /// Requests that begin in a bin minus those that end in it.
     steps: Vec<i64>,
 }
@@ -32,12 +34,25 @@ impl Grid {
         let before = index(lead.div_ceil(bin));
         let bins = before + index(rest.div_ceil(bin)) + 1;
         let within = index(window / bin);
-        Self { window_start: window_start.0, bin, before, within, tokens: vec![0.0; bins], steps: vec![0; bins] }
+        Self {
+            window_start: window_start.0,
+            bin,
+            before,
+            within,
+            tokens: vec![0.0; bins],
+            completions: vec![0; bins],
+            steps: vec![0; bins],
+        }
     }
 
     pub(super) fn add_tokens(&mut self, at: Nanos, tokens: f64) {
         let bin = self.bin_of(at);
         self.tokens[bin] += tokens;
+    }
+
+    pub(super) fn add_completion(&mut self, at: Nanos) {
+        let bin = self.bin_of(at);
+        self.completions[bin] += 1;
     }
 
     pub(super) fn add_flight(&mut self, from: Nanos, until: Nanos) {
@@ -48,12 +63,30 @@ impl Grid {
 
     /// Most tokens in any second inside the window; `None` where the window is shorter or bins are wider than that.
     pub(super) fn busiest_second(&self) -> Option<f64> {
+        self.busiest(self.window_tokens(), |tokens| *tokens)
+    }
+
+    /// Most requests answered in any second inside the window; `None` as above.
+    pub(super) fn most_completions(&self) -> Option<f64> {
+        self.busiest(&self.completions[self.before..self.before + self.within], |n| f64::from(*n))
+    }
+
+    /// Most requests in flight at the end of any bin of the window.
+    pub(super) fn most_in_flight(&self) -> Option<u64> {
+        let mut level = 0_i64;
+        let levels = self.steps.iter().take(self.before + self.within).map(|step| {
+            level += step;
+            level
+        });
+        levels.skip(self.before).max().and_then(|most| u64::try_from(most).ok())
+    }
+
+    fn busiest<T>(&self, window: &[T], amount: impl Fn(&T) -> f64) -> Option<f64> {
         let second = self.bins_per_second()?;
-        let window = self.window_tokens();
-        let mut sum: f64 = window.get(..second)?.iter().sum();
+        let mut sum: f64 = window.get(..second)?.iter().map(&amount).sum();
         let mut most = sum;
         for (arriving, leaving) in window[second..].iter().zip(window) {
-            sum += arriving - leaving;
+            sum += amount(arriving) - amount(leaving);
             most = most.max(sum);
         }
         Some(most.max(0.0))
@@ -120,6 +153,10 @@ mod tests {
         }
         assert_eq!(grid.busiest_second(), Some(3.0));
         assert_eq!(grid.seconds(), [2.0, 2.0, 0.0]);
+        for ms in [1_400, 1_600, 2_590, 2_610, 5_000] {
+            grid.add_completion(Nanos::from_millis(ms));
+        }
+        assert_eq!(grid.most_completions(), Some(2.0));
     }
 
     #[test]
@@ -127,7 +164,7 @@ mod tests {
         let mut grid = grid();
         grid.add_flight(Nanos(0), Nanos(3 * SECOND));
         grid.add_flight(Nanos(2 * SECOND), Nanos(60 * SECOND));
-        assert_eq!(grid.in_flight(3), [2.0, 1.0, 1.0]);
+        assert_eq!((grid.in_flight(3), grid.most_in_flight()), (vec![2.0, 1.0, 1.0], Some(2)));
     }
 
     #[test]

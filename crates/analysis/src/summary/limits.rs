@@ -80,3 +80,45 @@ pub const CACHED_INVALID: f64 = 0.5;
 /// Share of successful answers that cannot be judged (no token count) up to which an SLO is still evaluated; they then
 /// count as not good.
 pub const SLO_UNJUDGED_SHARE: f64 = 0.01;
+
+/// Fewest batches of MSER-5 from which steadiness is told.
+pub const STEADY_FEWEST_BATCHES: usize = 8;
+/// A leading batch lies beside the steady level if it is farther from it than so many standard deviations of a batch …
+pub const STEADY_DEVIATIONS: f64 = 3.0;
+/// … and than this share of the level.
+pub const STEADY_SHARE: f64 = 0.05;
+/// Fewest leading batches that are cut: a single one can be chance.
+pub const STEADY_FEWEST_CUT: usize = 2;
+/// Share of the window after which latencies must have settled.
+pub const SETTLING_SHARE: f64 = 0.5;
+
+/// Share of the scheduled arrivals that waited for a place or were never sent above which a point is not valid; any is a
+/// warning.
+pub const NOT_OPEN_SHARE: f64 = 0.01;
+/// Share of the scheduled arrivals that were never sent above which a point is not valid; any is a warning.
+pub const DROPPED_SHARE: f64 = 0.01;
+
+/// What the client adds at the 99th percentile, ms, as calibrated, from which a point is not valid …
+pub const ADDED_INVALID_MS: f64 = 10.0;
+/// … and from which the reader is warned. Both are raised as those of the schedule lag are.
+pub const ADDED_WARNING_MS: f64 = 1.0;
+/// How many times as large as the calibrated load a point's may be without a word.
+pub const CALIBRATED_TIMES: f64 = 1.25;
+
+/// The rule of a plan without an SLO: a request is in time if it ends within this …
+pub const STABLE_E2E: Nanos = Nanos::from_secs(2);
+/// … and so large a share must be.
+pub const STABLE_SHARE: f64 = 0.99;
+
+/// A level brings no more throughput if it brings less than this share more, where the plan does not say.
+pub const PLATEAU_GAIN: f64 = 0.05;
+/// Fewest levels from which a knee is told.
+pub const KNEE_FEWEST_LEVELS: usize = 5;
+/// Fewest levels from which three parameters are fitted without a word.
+pub const FIT_FEWEST_LEVELS: usize = 6;
+/// Share of the variance that a fit must explain.
+pub const FIT_R2: f64 = 0.95;
+/// A fit whose throughput at the highest level is still so large a share of a straight line has not seen the bend.
+pub const FIT_STILL_STRAIGHT: f64 = 0.8;
+/// Fewest round trips whose median stands for the round trip of a point.
+pub const RTT_FEWEST: usize = 5;

@@ -26,7 +26,7 @@ pub(super) fn summarise(from: &Accumulator, window_s: f64, open: bool) -> Throug
         sent_req_s: rate(window.sent as f64),
         output_tok_s,
         total_tok_s: counted(window.total_tokens, window.total_counted),
-        max_req_s: None,
+        max_req_s: from.grid.most_completions(),
         max_output_tok_s: most,
         stability: output_tok_s.and_then(|_| stability(&from.grid.seconds())),
         in_flight_mean: rate(window.overlap as f64 / 1e9),

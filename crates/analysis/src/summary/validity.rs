@@ -2,9 +2,9 @@
 //!
 //! Each reason is one small function over what was observed; the limits are in [`super::limits`].
 
-use kneepoint_model::bundle::Loss;
+use kneepoint_model::bundle::{Calibration, Loss, PointEnd};
 use kneepoint_model::plan::{Arrival, Level, Point};
-use kneepoint_model::summary::{Reason, ReasonCode, Severity, Throughput, TokenSummary};
+use kneepoint_model::summary::{Reason, ReasonCode, Severity, Steady, SteadyState, Throughput, TokenSummary};
 
 use super::accumulate::Accumulator;
 use super::figures::{share, window};
@@ -24,6 +24,8 @@ pub(super) struct Observed<'a> {
     pub(super) throughput: &'a Throughput,
     pub(super) input: &'a TokenSummary,
     pub(super) output: &'a TokenSummary,
+    pub(super) steady: Steady,
+    pub(super) calibration: Option<Calibration>,
     pub(super) loss: Option<Loss>,
 }
 
@@ -52,6 +54,13 @@ pub(super) fn reasons(seen: &Observed<'_>) -> Vec<Reason> {
         no_token_count,
         cut,
         oddities,
+        not_steady,
+        over_saturated,
+        limit_reached,
+        not_open_loop,
+        dropped,
+        client_calibration,
+        calibration_too_small,
     ];
     let mut reasons: Vec<Reason> = judgements.iter().filter_map(|judge| judge(seen)).collect();
     reasons.sort_by_key(|reason| (reason.severity != Severity::Invalid, reason.code));
@@ -60,7 +69,8 @@ pub(super) fn reasons(seen: &Observed<'_>) -> Vec<Reason> {
 
 /// `true` if arrivals did not wait for anything on the client's side.
 pub(super) fn arrivals_kept(seen: &Observed<'_>) -> bool {
-    client_late(seen).is_none_or(|reason| reason.severity != Severity::Invalid)
+    let held = seen.from.ended.held_back + seen.from.ended.dropped;
+    held == 0 && client_late(seen).is_none_or(|reason| reason.severity != Severity::Invalid)
 }
 
 fn reason(code: ReasonCode, severity: Severity, observed: f64, limit: f64) -> Reason {
@@ -101,10 +111,15 @@ fn no_success(seen: &Observed<'_>) -> Option<Reason> {
 }
 
 /// Samples are counted as the plan counts them to end the window: intended in it, in a closed loop ended in it.
+///
+/// A point that was ended early because the platform fell behind was not to have them all: that is said by its own reason.
 fn too_few_samples(seen: &Observed<'_>) -> Option<Reason> {
+    if seen.from.ended.end == PointEnd::OverSaturated {
+        return None;
+    }
     let counts = &seen.from.counts;
     let samples = if is_open(seen) {
-        counts.scheduled.saturating_sub(counts.unsent)
+        counts.scheduled.saturating_sub(counts.unsent).saturating_sub(dropped_unseen(seen))
     } else {
         seen.from.window.ok + seen.from.window.failed
     };
@@ -141,16 +156,18 @@ fn error_rate(seen: &Observed<'_>) -> Option<Reason> {
 
 /// A point stopped after it had been held as long as planned only lacks its drain.
 fn interrupted(seen: &Observed<'_>) -> Option<Reason> {
-    let planned = seen.point.hold.at_least.as_secs_f64();
+    let planned = planned_s(seen);
     let empty = seen.window_s <= 0.0;
     let whole = !empty && seen.window_s >= planned && too_few_samples(seen).is_none();
     let severity = if whole { Severity::Warning } else { Severity::Invalid };
-    (seen.from.ended.interrupted || empty).then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned))
+    let stopped = seen.from.ended.interrupted && seen.from.ended.end != PointEnd::Limit;
+    (stopped || empty).then(|| reason(ReasonCode::Interrupted, severity, seen.window_s, planned))
 }
 
 fn records_lost(seen: &Observed<'_>) -> Option<Reason> {
     let counts = &seen.from.counts;
-    let missing = counts.scheduled.saturating_sub(counts.unsent).saturating_sub(seen.from.evidence.recorded);
+    let sent = counts.scheduled.saturating_sub(counts.unsent).saturating_sub(dropped_unseen(seen));
+    let missing = sent.saturating_sub(seen.from.evidence.recorded);
     // What a killed run never flushed is missing without a trace in the counts.
     let unknown = seen.loss.is_some() && seen.from.ended.interrupted;
     if missing == 0 && !unknown {
@@ -191,6 +208,10 @@ fn backlog_growing(seen: &Observed<'_>) -> Option<Reason> {
     let latency = slope::fit(&latencies(seen, parts)?)?;
     let growth = in_flight.slope * parts as f64 / seen.window_s;
     let limit = deviations(seen) * (seen.from.counts.scheduled as f64).sqrt() / seen.window_s;
+    // Where the client ended the point for it, that is the reason.
+    if seen.from.ended.end == PointEnd::OverSaturated {
+        return None;
+    }
     let grows = in_flight.rises(limits::TREND_MARGIN) && latency.rises(limits::TREND_MARGIN) && growth > limit;
     grows.then(|| reason(ReasonCode::BacklogGrowing, Severity::Invalid, growth, limit))
 }
@@ -304,4 +325,76 @@ fn cut(seen: &Observed<'_>) -> Option<Reason> {
 
 fn oddities(seen: &Observed<'_>) -> Option<Reason> {
     graded_warning(ReasonCode::Oddities, seen.from.evidence.oddities as f64, 0.0)
+}
+
+/// Growth says the same and more: why they did not settle.
+fn not_steady(seen: &Observed<'_>) -> Option<Reason> {
+    let told = over_saturated(seen).is_some() || backlog_growing(seen).is_some();
+    let settling = seen.steady.settling_share.filter(|_| seen.steady.state == SteadyState::NotSteady && !told)?;
+    Some(reason(ReasonCode::NotSteady, Severity::Invalid, settling, limits::SETTLING_SHARE))
+}
+
+fn over_saturated(seen: &Observed<'_>) -> Option<Reason> {
+    ended_by(seen, PointEnd::OverSaturated, ReasonCode::OverSaturated, Severity::Invalid)
+}
+
+/// As a point that was stopped, one that had been held as long as planned only lacks its drain.
+fn limit_reached(seen: &Observed<'_>) -> Option<Reason> {
+    let whole = seen.window_s > 0.0 && seen.window_s >= planned_s(seen) && too_few_samples(seen).is_none();
+    let severity = if whole { Severity::Warning } else { Severity::Invalid };
+    ended_by(seen, PointEnd::Limit, ReasonCode::LimitReached, severity)
+}
+
+fn ended_by(seen: &Observed<'_>, end: PointEnd, code: ReasonCode, severity: Severity) -> Option<Reason> {
+    (seen.from.ended.end == end).then(|| reason(code, severity, seen.window_s, planned_s(seen)))
+}
+
+fn planned_s(seen: &Observed<'_>) -> f64 {
+    seen.point.hold.at_least.as_secs_f64()
+}
+
+/// Dropped requests that left no record: those that did are failures on the client's side.
+fn dropped_unseen(seen: &Observed<'_>) -> u64 {
+    let recorded = seen.from.counts.failed_by_side.get("client").copied().unwrap_or(0);
+    seen.from.ended.dropped.saturating_sub(recorded)
+}
+
+fn not_open_loop(seen: &Observed<'_>) -> Option<Reason> {
+    let ended = &seen.from.ended;
+    let affected = share(ended.held_back.saturating_add(ended.dropped), seen.from.counts.scheduled)?;
+    graded(ReasonCode::NotOpenLoop, affected, 0.0, limits::NOT_OPEN_SHARE).filter(|_| is_open(seen))
+}
+
+fn dropped(seen: &Observed<'_>) -> Option<Reason> {
+    let dropped = share(seen.from.ended.dropped, seen.from.counts.scheduled)?;
+    graded(ReasonCode::Dropped, dropped, 0.0, limits::DROPPED_SHARE)
+}
+
+/// The larger of what was added to TTFT and to the gaps between events. Below the calibration server's own lateness
+/// nothing can be told.
+fn client_calibration(seen: &Observed<'_>) -> Option<Reason> {
+    let at = seen.calibration?;
+    let harmless = seen.median_ms.unwrap_or(0.0) * limits::LAG_SHARE_OF_MEDIAN;
+    let floor = at.server_late_p99_ms;
+    let warning = limits::ADDED_WARNING_MS.max(harmless / 2.0).max(floor);
+    let invalid = limits::ADDED_INVALID_MS.max(harmless).max(floor);
+    graded(ReasonCode::ClientCalibration, at.ttft_added_ms.p99.max(at.itl_added_ms.p99), warning, invalid)
+}
+
+fn calibration_too_small(seen: &Observed<'_>) -> Option<Reason> {
+    graded_warning(ReasonCode::CalibrationTooSmall, load_over(seen.calibration?, seen.from), limits::CALIBRATED_TIMES)
+}
+
+/// How many times as large as the calibrated load a point's was: of streams at a time or of token events per second,
+/// whichever says more.
+pub(super) fn load_over(at: Calibration, from: &Accumulator) -> f64 {
+    let streams = from.grid.most_in_flight().map_or(0.0, |most| most as f64) / f64::from(at.streams.max(1));
+    let events = token_events_s(from).filter(|_| at.token_events_s > 0.0).map_or(0.0, |rate| rate / at.token_events_s);
+    streams.max(events)
+}
+
+/// Token-bearing events that arrived in the window, per second.
+pub(super) fn token_events_s(from: &Accumulator) -> Option<f64> {
+    let window_s = from.ended.window_end.saturating_sub(from.ended.window_start).as_secs_f64();
+    (window_s > 0.0).then(|| from.window.events as f64 / window_s)
 }

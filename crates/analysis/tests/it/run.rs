@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kneepoint_analysis::{RunFacts, summarise};
-use kneepoint_model::bundle::{Environment, Host, Loss, Manifest, PointEnd, PointEnded, RunStatus};
+use kneepoint_model::bundle::{
+    Calibration, Environment, Host, Loss, Manifest, PointEnd, PointEnded, RunStatus, SearchPoint, TelemetrySample,
+};
 use kneepoint_model::plan::{ResolveContext, resolve};
 use kneepoint_model::record::{
     Bytes, Connection, InputTokens, Outcome, OutputTokens, Phase, ServerTiming, TokenEvents,
@@ -56,6 +58,9 @@ pub(crate) struct Run {
     pub(crate) records: Vec<Record>,
     pub(crate) loss: Option<Loss>,
     pub(crate) environment: Environment,
+    pub(crate) calibration: Option<Calibration>,
+    pub(crate) searches: BTreeMap<u32, SearchPoint>,
+    pub(crate) telemetry: Vec<TelemetrySample>,
 }
 
 impl Run {
@@ -85,6 +90,9 @@ impl Run {
             records,
             loss: None,
             environment: Environment::default(),
+            calibration: None,
+            searches: BTreeMap::new(),
+            telemetry: Vec::new(),
         }
     }
 
@@ -116,7 +124,7 @@ impl Run {
             points: 2,
             skipped: Vec::new(),
             limit: None,
-            calibration: None,
+            calibration: self.calibration,
             sha256: BTreeMap::new(),
         };
         let facts = RunFacts {
@@ -124,6 +132,8 @@ impl Run {
             manifest: &manifest,
             environment: &self.environment,
             points: &[self.ended],
+            searches: &self.searches,
+            telemetry: &self.telemetry,
             loss: self.loss,
         };
         summarise(&facts, self.records.iter().cloned())

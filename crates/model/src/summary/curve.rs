@@ -92,11 +92,11 @@ pub struct MaxThroughput {
 /// Where more load brings no more throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plateau {
-    /// The point of the first level on the plateau.
+    /// The point of the first level on the plateau: no later one brings `gain` more.
     pub point: u32,
     /// Its load, in the curve's [`LoadAxis`].
     pub load: f64,
-    /// A level on the plateau brings less than this share more than the one before it.
+    /// Every later level brings less than this share more: what the plan says under `stop_at_plateau`, else 0.05.
     pub gain: f64,
     /// Mean requests per second over the levels of the plateau.
     pub req_s: f64,

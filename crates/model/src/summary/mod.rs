@@ -474,7 +474,7 @@ pub struct ClientSummary {
     /// Largest error of the mapping from the kernel's clock to the run's, ms; `null` where the kernel gave no stamps.
     #[serde(default)]
     pub clock_mapping_error_ms: Option<f64>,
-    /// Most requests in flight at the end of any second of the window.
+    /// Most requests in flight at a time in the window, looked at every 10 ms.
     #[serde(default)]
     pub in_flight_max: Option<u64>,
     /// Token-bearing events that arrived in the window, per second.

@@ -351,6 +351,7 @@ pub(crate) fn sample(name: &str, shapes: &[Shape], rates: &[f64]) -> Sample {
                 status: RunStatus::Complete,
                 points_planned: points.len(),
                 lost: None,
+                skipped: Vec::new(),
                 limit: None,
                 calibration: None,
             },
