@@ -12,9 +12,16 @@ use kneepoint_wire::transport::{ArrivalClock, Condition, Endpoint, ReadBuffer, T
 use mio::{Events, Interest, Poll, Token};
 
 /// Longest that a test waits.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Nanos = Nanos::from_secs(20);
 
 pub(crate) struct Clock(Instant);
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "a clock of the tests; the run's own belongs to another crate")]
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+}
 
 impl ArrivalClock for Clock {
     fn now(&self) -> Nanos {
@@ -53,7 +60,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect(endpoint: &Endpoint) -> Self {
-        let clock = Clock(Instant::now());
+        let clock = Clock::start();
         let poll = Poll::new().expect("a poll");
         let mut transport = Transport::connect(endpoint, &clock).expect("loopback");
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -80,19 +87,19 @@ impl Client {
 
     /// Lets the connection move what it can for a while; `None` if nothing came of it but acknowledgements.
     pub(crate) fn idle(&mut self, time: Duration) -> Option<End> {
-        let until = Instant::now() + time;
-        self.moved(until, |_, bytes| panic!("unasked: {:?}", String::from_utf8_lossy(bytes)))
+        self.moved(Nanos::from(time), |_, bytes| panic!("unasked: {:?}", String::from_utf8_lossy(bytes)))
     }
 
     fn until(&mut self, enough: impl FnMut(Nanos, &[u8]) -> bool) -> Option<End> {
-        self.moved(Instant::now() + PATIENCE, enough)
+        self.moved(PATIENCE, enough)
     }
 
-    fn moved(&mut self, until: Instant, mut enough: impl FnMut(Nanos, &[u8]) -> bool) -> Option<End> {
+    fn moved(&mut self, time: Nanos, mut enough: impl FnMut(Nanos, &[u8]) -> bool) -> Option<End> {
         let mut events = Events::with_capacity(8);
+        let until = self.clock.now() + time;
         loop {
-            let left = until.checked_duration_since(Instant::now())?;
-            match self.poll.poll(&mut events, Some(left)) {
+            let left = until.since(self.clock.now()).filter(|left| *left > Nanos::ZERO)?;
+            match self.poll.poll(&mut events, Some(Duration::from(left))) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => other.expect("polls"),
             }
