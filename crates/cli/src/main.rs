@@ -1,5 +1,6 @@
 //! The `kneepoint` command: a table of contents. Each verb is a file; the logic lives in the other crates.
 
+mod calibrate;
 mod check;
 mod completions;
 mod demo;
@@ -55,6 +56,8 @@ enum Verb {
     Init(init::InitArgs),
     /// Validate a plan and probe its platforms, without any load
     Check(check::CheckArgs),
+    /// Measure what this client itself adds on this machine, and how much load it keeps up with
+    Calibrate(calibrate::CalibrateArgs),
     /// Measure a plan, or the plan that flags describe; leaves a bundle
     Run(Box<run::RunArgs>),
     /// Write the report of one or several bundles again
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Check(args) => check::run(&args, output),
+        Verb::Calibrate(args) => calibrate::run(&args, output),
         Verb::Run(args) => run::run(&args, output),
         Verb::Report(args) => report::run(&args, output),
         Verb::Sim(args) => sim::run(&args, output),

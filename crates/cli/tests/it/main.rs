@@ -1,5 +1,6 @@
 //! The integration tests of the `kneepoint` binary and of the tree as a whole, in one executable.
 
+mod calibrate;
 mod calls;
 mod interrupted;
 mod kneepoint;

@@ -154,7 +154,7 @@ fn links_lead_somewhere() {
 #[test]
 fn readmes_show_flags_that_exist() {
     let mut help = String::new();
-    for verb in ["demo", "init", "check", "run", "report", "sim", "schema", "completions"] {
+    for verb in ["demo", "init", "check", "calibrate", "run", "report", "sim", "schema", "completions"] {
         let run = Command::new(env!("CARGO_BIN_EXE_kneepoint")).args([verb, "--help"]).output().unwrap();
         assert!(run.status.success(), "kneepoint {verb} --help: {}", String::from_utf8_lossy(&run.stderr));
         help.push_str(&String::from_utf8(run.stdout).unwrap());
