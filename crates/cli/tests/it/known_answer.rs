@@ -89,6 +89,8 @@ fn point(sent: u64, pieces: &[Piece]) -> PointSummary {
         manifest: &manifest,
         environment: &Environment::default(),
         points: &[ended],
+        searches: &std::collections::BTreeMap::new(),
+        telemetry: &[],
         loss: None,
     };
     summarise(&facts, (0..REQUESTS).map(|i| record(i, i * 50 * MS, sent, pieces))).points.remove(0)
