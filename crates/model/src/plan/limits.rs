@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Nanos, Share, Tokens};
 
-/// The time limits of a request, each counted apart. A request that passes one is given up and is a failure.
+/// The time limits of a request, each counted apart. A request that passes one is given up and is a failure. None is
+/// longer than `total`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimits {
     /// Longest a connection may take to be made ready: address, TCP and TLS together.
@@ -86,7 +87,7 @@ impl EndPolicy {
 /// Limits of the whole run: the first one reached ends it, and what was measured is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Most that may be spent. Every platform has a price in its currency then.
+    /// Most that may be spent. Every platform has a price in its currency then, and one of them is not zero.
     pub spend: Option<Spend>,
     /// Most tokens, input and output together; at least 1.
     pub tokens: Option<Tokens>,
@@ -94,7 +95,7 @@ pub struct Limits {
     pub requests: Option<u64>,
     /// Longest the run may last, in its own time.
     pub time: Option<Nanos>,
-    /// Largest share of failed requests.
+    /// Largest share of failed requests; below 1, and 0 where none may fail.
     pub errors: Option<Share>,
 }
 

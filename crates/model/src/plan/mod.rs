@@ -183,7 +183,7 @@ pub struct Load {
     pub max_in_flight: Option<u32>,
     /// The sweep ends at a level whose throughput is less than this share above that of the level before it.
     pub stop_at_plateau: Option<Share>,
-    /// Whether a level ends early once the platform is seen to fall behind.
+    /// Whether a level ends early once the platform is seen to fall behind; never in a closed loop, which has no backlog.
     pub end_when_saturated: bool,
     /// The search that chooses the levels.
     pub search: Option<Search>,
@@ -198,16 +198,19 @@ pub struct Search {
     pub from: RatePerSec,
     /// The highest rate tried; not below `from`.
     pub at_most: RatePerSec,
-    /// The search ends when the lowest rate that missed is at most this share above the highest that met; below 1.
+    /// The search ends when the lowest rate that missed is at most this share above the highest that met; at
+    /// least 0.001 and below 1.
     pub tolerance: Share,
     /// How arrivals are spaced.
     pub arrival: Arrival,
-    /// How many more times the rate found is measured, to confirm it.
+    /// How many more times the rate found is measured, to confirm it; at most 10.
     pub confirm: u32,
 }
 
 impl Search {
-    /// A search takes at most so many steps; doubling, bisection and confirmation take a third of it at the very most.
+    /// A search takes at most so many steps, and is left incomplete after them. From one request a day to a hundred
+    /// thousand a second, doubling takes 34, bisection to a thousandth 10 and confirmation 10; steps that cannot be
+    /// decided and answers that are not confirmed take more.
     pub const MOST_STEPS: usize = 64;
 }
 
