@@ -67,8 +67,8 @@ catalogue! {
             "跟得上的最大负载（服务器准时，ITL 误差 p99 不超过 {limit} 毫秒）：{streams} 个流，每秒 {events} 个 token 事件；服务器与客户端同在本机";
         CalibrateNoneKept: "no load was kept (server on time, ITL within {limit} ms at p99); is the machine busy with something else?",
             "没有跟得上的负载（服务器准时，ITL 误差 p99 不超过 {limit} 毫秒）；本机是否正忙于别的任务？";
-        CalibrateCannotTell: "beyond that nothing can be told of the client: the server shares this machine and was itself late by more than {limit} ms at p99",
-            "更高的负载无法判断客户端：服务器与其同在本机，自身 p99 已迟了 {limit} 毫秒以上";
+        CalibrateCannotTell: "of the last load nothing can be told: the server shares this machine with the client and was itself late by more than {limit} ms at p99",
+            "最后一个负载无法判断：服务器与客户端同在本机，其自身 p99 已迟了 {limit} 毫秒以上";
         CalibrateNoHigher: "no higher load was tried: open files (`ulimit -n`) allow no more streams, or the last step was reached",
             "没有尝试更高的负载：可打开的文件数（`ulimit -n`）不允许更多的流，或已到最后一级";
         CalibrateEnded: "the next load could not be measured: {error}", "下一级负载无法测量：{error}";
