@@ -7,6 +7,7 @@ from pathlib import Path
 import scenarios
 
 OWN, FLOOR, NATIVE, PYTHON = "kneepoint", "floor", "native", "python"  # kinds of tool
+LATE = "server itself late"
 TIMES = [("ttft", "TTFT"), ("gap", "gap"), ("tpot", "TPOT"), ("e2e", "end-to-end")]
 
 
@@ -88,8 +89,12 @@ def derived(middle: dict, tools: dict[str, dict]) -> list[dict]:
         for label, limit in (("p50", 0.1), ("p99", 0.5)):
             error = own.get(f"{name}_error_{label}_ms")
             if error is not None:
-                line(f"{title} {label}: Kneepoint's error, ms", "timing-1000", error, f"≤ {limit}", error <= limit)
+                late = own.get("server_late", False)
+                line(f"{title} {label}: Kneepoint's error, ms", "timing-1000", error, f"≤ {limit}", None if late else error <= limit, LATE * late)
     for load, compared, closer in closest(middle, tools):
+        if middle[load, OWN].get("server_late"):
+            line("errors in which a rival is closer to the truth than Kneepoint", load, None, "0", None, LATE)
+            continue
         line(f"errors, of {compared}, in which a rival is closer to the truth than Kneepoint", load, len(closer), "0", not closer, "; ".join(closer))
     for label in ("p99", "p999"):
         ratio = value("stall", OWN, f"stall_ratio_{label}")
@@ -99,12 +104,14 @@ def derived(middle: dict, tools: dict[str, dict]) -> list[dict]:
 
 
 def closest(middle: dict, tools: dict[str, dict]):
-    """For each timing load: how many errors can be compared with a rival's, and those in which one is closer."""
+    """For each timing load: how many errors can be compared with a rival's, and those in which one is closer. Rivals whose
+    server was late are left out."""
     rivals = [tool for tool, said in tools.items() if said["family"] in (NATIVE, PYTHON)]
     for (load, tool), own in middle.items():
         compared, closer = 0, []
         for name in own if tool == OWN else ():
-            theirs = {rival: middle[load, rival][name] for rival in rivals if "_error_" in name and name in middle.get((load, rival), {})}
+            theirs = {rival: middle[load, rival][name] for rival in rivals if "_error_" in name and name in middle.get((load, rival), {})
+                      and not middle[load, rival].get("server_late")}
             compared += bool(theirs)
             closer += [f"{name.removesuffix('_ms').replace('_error_', ' ')}: {rival}" for rival, error in theirs.items() if error < own[name]]
         if compared:
@@ -155,9 +162,9 @@ def section(load, tools: dict[str, dict]) -> list[str]:
     columns = [column for column in columns + common + use if any(column[0] in values for values in tools.values())]
     rows = []
     for tool, values in tools.items():
-        late = " (server itself late)" if values.get("server_late") else ""
+        late = f" ({LATE})" if values.get("server_late") else ""
         rows.append([tool + late, *(number(values.get(name)) for name, _ in columns)])
-    note = ["", "*Server itself late*: its own lateness is more than the error measured. Do not believe such a row."] \
+    note = ["", "*Server itself late*: its own lateness is more than the error measured, and than 0.1 ms. Do not believe such a row."] \
         if any(values.get("server_late") for values in tools.values()) else []
     return [intro, "", *table(["tool", *(title for _, title in columns)], rows), *note]
 

@@ -150,6 +150,15 @@ class Report(unittest.TestCase):
         closer = own | {"tool": "aiperf", "ttft_error_p50_ms": -0.05}
         self.assertEqual(self.line([own, closer], "errors", "timing-20"), {"value": 1, "met": False, "of": "ttft p50: aiperf"})
 
+    def test_nothing_is_judged_by_a_row_whose_server_was_late(self):
+        own = {"load": "timing-1000", "tool": "kneepoint", "repeat": 0, "measured": 7, "ttft_error_p50_ms": 0.2}
+        closer = own | {"tool": "aiperf", "ttft_error_p50_ms": 0.1}
+        self.assertIs(self.line([own, closer], "TTFT p50", "timing-1000")["met"], False)
+        self.assertIsNone(self.line([own, closer | {"server_late": True}], "errors", "timing-1000"))
+        spoilt = own | {"server_late": True}
+        self.assertEqual(self.line([spoilt, closer], "TTFT p50", "timing-1000"), {"value": 0.2, "met": None, "of": report.LATE})
+        self.assertEqual(self.line([spoilt, closer], "errors", "timing-1000"), {"value": None, "met": None, "of": report.LATE})
+
     def test_rates_are_judged_against_clients_that_tell_events_apart(self):
         def row(tool, rate):
             return {"load": "unpaced", "tool": tool, "repeat": 0, "measured": 7, "events_per_s": rate, "cpu_us_per_event": 1e6 / rate}

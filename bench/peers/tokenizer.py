@@ -20,7 +20,8 @@ def write(folder: Path) -> Path:
     vocabulary = {word: number for number, word in enumerate(specials + words())}
     added = [
         {"id": number, "content": word, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
-         "special": True}
+         # Not special: a tool that cuts its prompts to length out of text we do not know would drop every word of them.
+         "special": word != "[UNK]"}
         for number, word in enumerate(specials)
     ]
     tokenizer = {
@@ -29,7 +30,7 @@ def write(folder: Path) -> Path:
         "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
     }
     config = {
-        "tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "bos_token": "<s>", "eos_token": "</s>",
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>",
         "pad_token": "</s>", "model_max_length": 131072, "clean_up_tokenization_spaces": False,
         "chat_template": "{% for message in messages %}{{ message['content'] }} {% endfor %}",
     }
