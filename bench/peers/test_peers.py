@@ -14,7 +14,7 @@ import scenarios
 import truth
 from compare import closed_form, errors
 from tools.aiperf import aiperf_figures
-from tools.base import Failed
+from tools.base import Failed, find_python
 from tools.genai_bench import genai_bench_figures
 from tools.guidellm import guidellm_figures
 from tools.inference_perf import inference_perf_figures
@@ -70,6 +70,14 @@ def fixture(name: str):
 
 def rounded(figures: dict) -> dict:
     return {name: {q: round(ms, 3) for q, ms in value.items()} if isinstance(value, dict) else value for name, value in figures.items()}
+
+
+class Installing(unittest.TestCase):
+    def test_a_python_of_the_right_age(self):
+        this = sys.version_info[:2]
+        self.assertEqual(find_python(this, (4, 0)), sys.executable)
+        with self.assertRaisesRegex(Failed, "below 3.1"):
+            find_python((3, 0), (3, 1))
 
 
 class Captured(unittest.TestCase):

@@ -9,6 +9,7 @@ NAMES = {"ttft": "time_to_first_token", "gap": "inter_chunk_latency", "tpot": "i
 
 class AIPerf(Tool):
     name = "aiperf"
+    pythons = ((3, 11), (3, 14))
     slow = True
     notes = "workers as it chooses; of a stall its effective latency, which counts from when the request was due"
 

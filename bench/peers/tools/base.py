@@ -27,7 +27,7 @@ class Tool:
     notes = ""  # how it is called, where that is not obvious from the command
     good_codes: tuple[int, ...] = (0,)  # the exit codes after which there are figures
     package = ""  # on PyPI; default: its name
-    python_at_least = (3, 10)
+    pythons = ((3, 10), (4, 0))  # the oldest that it runs on, and the first that it does not
     slow = False  # gets the load's smaller number of requests, where it has one
 
     def binary(self) -> Path:
@@ -39,7 +39,7 @@ class Tool:
             return
         folder = CACHE / self.name
         shutil.rmtree(folder, ignore_errors=True)
-        sh([find_python(self.python_at_least), "-m", "venv", str(folder)])
+        sh([find_python(*self.pythons), "-m", "venv", str(folder)])
         sh([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", self.package or self.name])
 
     def version(self) -> str:
@@ -87,17 +87,17 @@ def tail(text: str, lines: int = 3) -> str:
     return " / ".join(kept[-lines:])[-500:]
 
 
-def find_python(at_least: tuple[int, int]) -> str:
-    """An interpreter that is new enough: this one, one on the path, or one of pyenv's."""
-    if sys.version_info >= at_least:
+def find_python(oldest: tuple[int, int], below: tuple[int, int]) -> str:
+    """An interpreter of these versions: this one, one on the path, or one of pyenv's."""
+    if oldest <= sys.version_info[:2] < below:
         return sys.executable
-    names = [shutil.which(f"python3.{minor}") for minor in range(at_least[1], at_least[1] + 4)]
+    names = [shutil.which(f"python3.{minor}") for minor in range(oldest[1], oldest[1] + 6)]
     pyenv = sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python3"))
     for candidate in [name for name in names if name] + [str(path) for path in pyenv]:
-        code = f"import sys; sys.exit(sys.version_info < {at_least})"
+        code = f"import sys; sys.exit(not {oldest} <= sys.version_info[:2] < {below})"
         if subprocess.run([candidate, "-c", code], capture_output=True).returncode == 0:
             return candidate
-    raise Failed(f"needs Python {at_least[0]}.{at_least[1]}, and there is none")
+    raise Failed(f"needs a Python from {oldest[0]}.{oldest[1]} on, below {below[0]}.{below[1]}, and there is none")
 
 
 def read_json(path: Path) -> dict:

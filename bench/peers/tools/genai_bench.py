@@ -6,6 +6,7 @@ from tools.base import Failed, NotOffered, Tool, only, read_json
 
 class GenAIBench(Tool):
     name = "genai-bench"
+    pythons = ((3, 10), (3, 13))
     slow = True
     notes = "streams only; looks once a second whether the number of requests is reached; keeps no gaps; draws pictures after the run"
 

@@ -11,6 +11,7 @@ NAMES = {"ttft": "time_to_first_token", "gap": "inter_token_latency", "tpot": "t
 
 class InferencePerf(Tool):
     name = "inference-perf"
+    pythons = ((3, 12), (4, 0))
     slow = True
     notes = "completions, as its prompts of a given length offer no chat; its constant rate has exponential gaps; latencies from the sending"
 

@@ -17,6 +17,7 @@ class Caller(FastHttpUser):
 
 class Locust(Tool):
     name = "locust"
+    pythons = ((3, 11), (4, 0))
     tells_events_apart = False
     notes = "whole requests only; FastHttpUser, one process, for a time; its percentiles are rounded to two digits, and its table ends up to a second early"
 
