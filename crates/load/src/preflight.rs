@@ -443,6 +443,25 @@ mod tests {
     }
 
     #[test]
+    fn a_cap_on_what_is_in_flight_binds_before_the_time_limit() {
+        let limits = MachineLimits { files: Some(1024), ..AMPLE };
+        // 1,250 in flight if the platform is well, and the plan lets no more than 900 be.
+        assert_eq!(found(&plan("", 100, "{rate: {sweep: [500], max_in_flight: 900}}"), &limits), []);
+        let capped = plan("", 100, "{rate: {sweep: [100], max_in_flight: 2000}}");
+        let said = only(&capped, &limits, Resource::Descriptors, Severity::Warning);
+        assert!(said.finding.contains("`max_in_flight` lets 2000 requests"), "{said}");
+    }
+
+    #[test]
+    fn what_a_search_may_reach_is_a_warning_at_most() {
+        let limits = MachineLimits { files: Some(1024), ..AMPLE };
+        let search = plan("", 100, "{search: {slo: fast, from: 1/s, up_to: 5000/s}}");
+        assert_eq!(search.points(), []);
+        let said = only(&search, &MachineLimits { ports: None, ..limits }, Resource::Descriptors, Severity::Warning);
+        assert!(said.finding.contains("the search") && said.finding.contains("12500 requests"), "{said}");
+    }
+
+    #[test]
     fn a_new_connection_each_uses_ports_up() {
         let fresh = ", connection: per-request";
         let said =

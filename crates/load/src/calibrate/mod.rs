@@ -169,8 +169,7 @@ pub fn measure(load: &CalibrationLoad, workers: usize, stop: &Arc<StopSignal>) -
     comparison.result(load.streams, window).ok_or(CalibrateError::NoAnswer)
 }
 
-/// Measures, in about three seconds, what the client adds at the largest load of a plan; `None` if the plan has none or
-/// the run was stopped meanwhile.
+/// Measures, in about three seconds, what the client adds at the largest load of a plan; `None` if the plan has none.
 ///
 /// Needs no platform and sends nothing to any. See [`planned_load`] for what it takes the plan's load to be.
 pub fn for_plan(
@@ -184,10 +183,7 @@ pub fn for_plan(
     let streams = load.streams.min(u32::try_from(affordable).unwrap_or(u32::MAX)).max(1);
     load.token_events_s *= f64::from(streams) / f64::from(load.streams);
     load.streams = streams;
-    match measure(&load, workers, stop) {
-        Err(CalibrateError::Stopped) => Ok(None),
-        measured => measured.map(Some),
-    }
+    measure(&load, workers, stop).map(Some)
 }
 
 /// The largest load of a plan as a calibration: the most requests its points have in flight, each a stream of

@@ -56,7 +56,7 @@ fn a_stopped_calibration_has_no_figures() {
     let load = CalibrationLoad { streams: 2, token_events_s: 100.0, seconds: 5.0 };
     assert!(matches!(calibrate::measure(&load, 1, &stop), Err(CalibrateError::Stopped)));
     let plan = plan("{concurrency: {sweep: [2]}}");
-    assert!(matches!(calibrate::for_plan(&plan, &plan.points(), 1, &stop), Ok(None)));
+    assert!(matches!(calibrate::for_plan(&plan, &plan.points(), 1, &stop), Err(CalibrateError::Stopped)));
 }
 
 #[test]
