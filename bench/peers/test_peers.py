@@ -9,10 +9,12 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import machine
 import report
 import scenarios
 import truth
-from compare import closed_form, errors
+from compare import closed_form, compare, errors
+from server import Outcome
 from tools.aiperf import aiperf_figures
 from tools.base import Failed, find_python
 from tools.genai_bench import genai_bench_figures
@@ -133,6 +135,37 @@ class Comparison(unittest.TestCase):
         known = {"ttft": [10.0, 20.0, 30.0, 40.0], "gap": [], "tpot": [1.0], "e2e": [50.0]}
         said = {"ttft": {"p50": 35.0, "p99": 29.0}, "gap": {"p50": 1.0, "p99": 1.0}, "e2e": {"p50": 50.0}}
         self.assertEqual(errors(said, known), {"ttft_error_p50_ms": 5.0, "ttft_error_p99_ms": -1.0, "e2e_error_p50_ms": 0.0})
+
+
+class Row(unittest.TestCase):
+    """100 streams in the server's record, a token every 10 ms; the tool used half a core throughout."""
+
+    def row(self, ttft_ms, late_us):
+        load = next(load for load in scenarios.ALL if load.name == "timing-1000")
+        base, ms = 5_000 * truth.MS, truth.MS
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "truth"
+            requests = b"".join(
+                struct.pack("<QQQQIIHBBI", base + k * ms, 0, base + (k + 200) * ms, 0, k, 0, 0, 1, 0, 11)
+                + struct.pack("<11Q", *(base + (k + 50 + 10 * n) * ms for n in range(11))) for k in range(100))
+            path.write_bytes(struct.pack("<8sQQQqq", b"KPTRUTH1", 100, 0, 0, 0, 0) + requests)
+            said = {"requests": 100, "events": 1_100, "busy_ns": [base, base + 300 * ms], "late_us": {"p99": late_us}}
+            done = machine.Finished([], 0, base - 2_000 * ms, 3.0, 0.5, 64.0, "", [(base, 0.0), (base + 1_000 * ms, 0.5)])
+            figures = {"requests": 100, "errors": 0, "ttft": {"p50": ttft_ms, "p99": 50.0}}
+            return compare(load, figures, done, Outcome(said, path))
+
+    def test_what_a_row_holds(self):
+        row = self.row(ttft_ms=51.5, late_us=40)
+        self.assertEqual((row["ttft_error_p50_ms"], row["ttft_error_p99_ms"], row["server_late"]), (1.5, 0.0, False))
+        self.assertEqual((row["first_request_s"], row["cpu_under_load_s"], row["peak_rss_mib_per_1000_streams"]), (2.0, 0.15, 64.0))
+        # 11 events a millisecond at most; a tool that has half a core spends 500 µs in a millisecond.
+        self.assertTrue(5_000 < row["events_per_s"] <= 11_000, row["events_per_s"])
+        self.assertAlmostEqual(row["cpu_us_per_event"] * row["events_per_s"], 500_000, delta=1)
+
+    def test_a_late_server_spoils_what_is_smaller_than_its_lateness(self):
+        self.assertFalse(self.row(ttft_ms=51.5, late_us=1_400)["server_late"])
+        self.assertTrue(self.row(ttft_ms=51.5, late_us=1_600)["server_late"])
+        self.assertFalse(self.row(ttft_ms=50.0, late_us=90)["server_late"])  # finer than anything that is judged
 
 
 class Report(unittest.TestCase):
