@@ -4,6 +4,7 @@ mod client;
 mod errors;
 mod flow;
 mod laws;
+mod scripted;
 mod server;
 mod session;
 
