@@ -115,11 +115,15 @@ fn leading(values: &[f64]) -> Option<(usize, usize)> {
         return None;
     }
     let noise = noise(&batches);
-    let leading = match mser5(values) {
+    let (cut, settles) = match mser5(values) {
         Truncation::TooShort => return None,
-        Truncation::NoSteadyState(_) if drifts(&batches, noise) => batches.len(),
-        Truncation::Steady(cut) | Truncation::NoSteadyState(cut) => excursion(&batches, &cut, noise),
+        Truncation::Steady(cut) => (cut, true),
+        Truncation::NoSteadyState(cut) => (cut, false),
     };
+    let mut leading = excursion(&batches, &cut, noise);
+    if !settles && leading * 2 <= batches.len() && drifts(&batches, noise) {
+        leading = batches.len();
+    }
     Some((leading, batches.len()))
 }
 

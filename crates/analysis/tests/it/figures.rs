@@ -1,8 +1,9 @@
 //! The figures of a summary, against values worked out by hand.
 
+use kneepoint_model::bundle::TelemetrySample;
 use kneepoint_model::record::{Outcome, TokenEvents};
-use kneepoint_model::summary::Ranked;
-use kneepoint_model::{Nanos, Tokens};
+use kneepoint_model::summary::{Distribution, NetworkSummary, Ranked, RttSource, SteadyState};
+use kneepoint_model::{Nanos, Record, Tokens};
 
 use crate::run::{MS, Run, SECOND, TOKENS, WARM_UP, plan, refuse};
 
@@ -153,6 +154,110 @@ fn connections_are_timed_where_they_are_new() {
     assert_eq!(point.requests.new_connections, 600);
     close(point.phases.tcp_connect_ms.p50, 2.0);
     close(point.phases.tls_handshake_ms.p50, 5.0);
+    // What a handshake took is the round trip; half of the requests spent three of them, each two or four milliseconds.
+    let network = &point.network;
+    assert_eq!((network.rtt_ms.n, network.used_rtt_source), (600, Some(RttSource::Handshakes)));
+    close(network.used_rtt_ms, 2.0);
+    let mean = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.mean).expect("n > 0");
+    let e2e = point.e2e_ms.mean.expect("n > 0");
+    close(Some(e2e - mean(&network.platform_e2e_half_rtt_ms)), 1.0);
+    close(Some(e2e - mean(&network.platform_e2e_full_rtt_ms)), 3.0);
+    assert_eq!((point.phases.warm_ms.n, point.phases.cold_ms.n, network.negative), (600, 600, 0));
+}
+
+/// A probe beside the load tells more of the window than handshakes, and both more than a look before the run.
+#[test]
+fn the_nearest_round_trip_is_taken_off() {
+    assert_eq!(Run::clean().point().network, NetworkSummary::default(), "no round trip, no split");
+    let mut run = Run::clean();
+    run.environment.platforms.entry("p".into()).or_default().observed.tcp_connect_ms = Some(0.5);
+    let network = run.point().network;
+    assert_eq!((network.used_rtt_ms, network.used_rtt_source), (Some(0.5), Some(RttSource::BeforeRun)));
+    run.telemetry = (0..70_u64)
+        .map(|second| TelemetrySample {
+            at: Nanos(second * SECOND),
+            point: 0,
+            in_flight: 0,
+            dispatched: 0,
+            ended: 0,
+            failed: 0,
+            lag_max: Nanos(0),
+            cpu_cores: None,
+            rtt: Some(Nanos(if second < 5 { 90 * MS } else { 700 * MS })),
+        })
+        .collect();
+    let network = run.point().network;
+    assert_eq!((network.probe_rtt_ms.n, network.used_rtt_source), (60, Some(RttSource::Probe)));
+    close(network.used_rtt_ms, 700.0);
+    // Longer than every answer took: told, not cut to 0.
+    assert_eq!(network.negative, 1_200);
+    assert!(network.platform_e2e_full_rtt_ms.and_then(|d| d.max).is_some_and(|most| most < 0.0));
+}
+
+/// The phases of a request follow each other without a gap.
+#[test]
+fn the_phases_of_a_request() {
+    let run = Run::clean().each(|record| {
+        let sent = record.sent.expect("sent").0;
+        record.written = Some(Nanos(sent + 3 * MS));
+        record.first_byte = record.events.first.map(|first| Nanos(first.0 - 7 * MS));
+        record.closed = record.last_token().map(|last| Nanos(last.0 + 2 * MS));
+    });
+    let mut run = run;
+    run.environment.platforms.entry("p".into()).or_default().observed.dns_ms = Some(1.5);
+    let point = run.point();
+    let phases = &point.phases;
+    assert_eq!((phases.dns_ms, phases.tcp_connect_ms.n, phases.cold_ms.n), (Some(1.5), 0, 0));
+    close(phases.send_ms.p50, 3.0);
+    close(phases.first_token_ms.p50, 7.0);
+    close(phases.stream_ms.p50, 200.0);
+    close(phases.close_ms.p50, 2.0);
+    close(phases.warm_ms.p50, point.ttft_ms.p50.expect("n > 0"));
+    let mean = |d: &Distribution| d.mean.expect("n > 0");
+    let all = [&phases.send_ms, &phases.wait_ms, &phases.first_token_ms, &phases.stream_ms, &phases.close_ms];
+    let response_from_sent = mean(&point.response_ms) - mean(&point.client.client_queue_ms);
+    close(Some(all.into_iter().map(mean).sum()), response_from_sent);
+    close(point.jitter_ms.ttft, point.ttft_ms.p95.expect("n") - point.ttft_ms.p50.expect("n"));
+    close(point.jitter_ms.tpot, 0.0);
+    let most = point.throughput.max_req_s.expect("a second");
+    assert!((20.0..=24.0).contains(&most), "{most}: answers take 0.3 to 0.5 s, so a fifth of a second's more may meet");
+    close(point.client.token_events_s, 20.0 * TOKENS as f64);
+}
+
+/// A transient at the start of the window is in no latency, and in every count, rate and SLO.
+#[test]
+fn a_transient_is_cut_from_latencies_alone() {
+    let slow = |record: &mut Record| {
+        if record.intended.0 < WARM_UP + 6 * SECOND {
+            let by = 5 * SECOND;
+            for instant in [&mut record.events.first, &mut record.closed, &mut record.first_byte].into_iter().flatten()
+            {
+                instant.0 += by;
+            }
+        }
+    };
+    let (clean, point) = (Run::clean().point(), Run::clean().each(slow).point());
+    assert_eq!(point.steady.state, SteadyState::Steady);
+    close(Some(point.steady.cut_s), 6.0);
+    assert_eq!((point.steady.cut_requests, point.ttft_ms.n, point.icl_ms.n), (120, 1_080, 10_800));
+    assert!(point.ttft_ms.max <= clean.ttft_ms.max, "the slow start is in no latency");
+    assert_eq!((point.ttft_with_failures_ms.n, point.e2e_with_failures_ms.n), (1_080, 1_080));
+    assert_eq!((point.requests.ok, point.slo["whole"].offered, point.slo["whole"].good), (1_200, 1_200, 1_080));
+    assert_eq!((clean.steady.cut_s, clean.steady.state), (0.0, SteadyState::Steady));
+    // A stall later in the window is what was to be measured.
+    let stall = |record: &mut Record| {
+        let at = record.intended.0;
+        let until = WARM_UP + 32 * SECOND;
+        if (WARM_UP + 30 * SECOND..until).contains(&at) {
+            for instant in [&mut record.events.first, &mut record.closed, &mut record.first_byte].into_iter().flatten()
+            {
+                instant.0 += until - at;
+            }
+        }
+    };
+    let stalled = Run::clean().each(stall).point();
+    assert_eq!((stalled.steady.cut_requests, stalled.ttft_ms.n), (0, 1_200));
+    assert!(stalled.ttft_ms.max.is_some_and(|most| most > 2_000.0));
 }
 
 /// All tokens of 20 answers in one second of the window, nothing else in it.

@@ -1,5 +1,6 @@
 //! Tests of the analysis crate through its public interface.
 
+mod curves;
 mod figures;
 mod golden;
 mod golden_capacity;

@@ -1,9 +1,10 @@
 //! Each validity reason is provoked by what it names, and a clean run provokes none.
 
-use kneepoint_model::bundle::Loss;
+use kneepoint_model::bundle::{AddedDelay, Calibration, Loss, PointEnd};
 use kneepoint_model::record::{Outcome, TokenEvents};
-use kneepoint_model::summary::{Reason, ReasonCode, Severity, Throughput};
+use kneepoint_model::summary::{Reason, ReasonCode, Severity, SteadyState, Throughput, summary_schema};
 use kneepoint_model::{Nanos, Record, Tokens};
+use serde_json::Value;
 
 use crate::run::{MS, Run, SECOND, WARM_UP, WINDOW, answer, plan, refuse};
 
@@ -335,5 +336,148 @@ fn short_points_are_not_accused() {
         for code in [ReasonCode::BacklogGrowing, ReasonCode::RateNotKept, ReasonCode::LittlesLaw] {
             lacks(&run, code);
         }
+    }
+}
+
+/// Latencies that fall by four fifths forty seconds into the window never settled in its first half.
+#[test]
+fn not_steady() {
+    let settling = |seconds: u64| {
+        Run::clean().each(move |record| {
+            if record.intended.0 < WARM_UP + seconds * SECOND {
+                delay(record, 800 * MS);
+            }
+        })
+    };
+    let late = settling(40);
+    let told = provokes(&late, ReasonCode::NotSteady, Severity::Invalid, 2.0 / 3.0);
+    assert_eq!((told.limit, late.point().steady.state), (Some(0.5), SteadyState::NotSteady));
+    assert_eq!(late.point().ttft_ms.n, 1_200, "nothing is cut where nothing settles");
+    lacks(&settling(10), ReasonCode::NotSteady);
+    // A growing backlog is not steady either; its own reason says why.
+    lacks(&overloaded(), ReasonCode::NotSteady);
+}
+
+/// The same point ended after twenty seconds.
+fn ended_early(end: PointEnd) -> Run {
+    let mut run = Run::clean();
+    run.ended.end = end;
+    run.ended.window_end = Nanos(WARM_UP + 20 * SECOND);
+    run.ended.ended = Nanos(run.ended.window_end.0 + SECOND);
+    run.records.retain(|record| record.intended < run.ended.window_end);
+    run.ended.scheduled = 400;
+    run
+}
+
+#[test]
+fn over_saturated() {
+    let run = ended_early(PointEnd::OverSaturated);
+    assert_eq!(provokes(&run, ReasonCode::OverSaturated, Severity::Invalid, 20.0).limit, Some(60.0));
+    // That it has fewer samples than planned follows from that, and is no second fault.
+    lacks(&run, ReasonCode::TooFewSamples);
+    assert_eq!(run.point().end, PointEnd::OverSaturated);
+}
+
+#[test]
+fn limit_reached() {
+    let mut run = ended_early(PointEnd::Limit);
+    run.ended.interrupted = true;
+    provokes(&run, ReasonCode::LimitReached, Severity::Invalid, 20.0);
+    lacks(&run, ReasonCode::Interrupted);
+    let mut whole = Run::clean();
+    whole.ended.end = PointEnd::Limit;
+    provokes(&whole, ReasonCode::LimitReached, Severity::Warning, 60.0);
+}
+
+#[test]
+fn not_open_loop() {
+    let held = |held_back| {
+        let mut run = Run::clean();
+        run.ended.held_back = held_back;
+        run
+    };
+    provokes(&held(6), ReasonCode::NotOpenLoop, Severity::Warning, 6.0 / 1_200.0);
+    provokes(&held(120), ReasonCode::NotOpenLoop, Severity::Invalid, 0.1);
+    let point = held(6).point();
+    assert_eq!((point.open_loop, point.requests.held_back), (Some(false), 6));
+    lacks(&held(120), ReasonCode::Dropped);
+    let mut closed = held(120);
+    closed.ended.point = 1;
+    closed.records.iter_mut().for_each(|record| record.point = 1);
+    lacks(&closed, ReasonCode::NotOpenLoop);
+}
+
+#[test]
+fn dropped() {
+    let dropped = |dropped: u32| {
+        let mut run = Run::clean();
+        run.ended.dropped = dropped.into();
+        for _ in 0..dropped {
+            run.records.pop();
+        }
+        run
+    };
+    provokes(&dropped(6), ReasonCode::Dropped, Severity::Warning, 6.0 / 1_200.0);
+    provokes(&dropped(120), ReasonCode::Dropped, Severity::Invalid, 0.1);
+    provokes(&dropped(6), ReasonCode::NotOpenLoop, Severity::Warning, 6.0 / 1_200.0);
+    assert_eq!(dropped(6).point().requests.dropped, 6);
+    // They were never written, so the journal did not lose them.
+    lacks(&dropped(120), ReasonCode::RecordsLost);
+}
+
+fn calibrated(ttft_p99: f64, itl_p99: f64, streams: u32, events: f64) -> Run {
+    let mut run = Run::clean();
+    run.calibration = Some(Calibration {
+        streams,
+        token_events_s: events,
+        samples: 1_000,
+        ttft_added_ms: AddedDelay { p50: 0.02, p99: ttft_p99 },
+        itl_added_ms: AddedDelay { p50: 0.01, p99: itl_p99 },
+        server_late_p99_ms: 0.3,
+    });
+    run
+}
+
+#[test]
+fn client_calibration() {
+    lacks(&calibrated(0.5, 0.2, 20, 500.0), ReasonCode::ClientCalibration);
+    provokes(&calibrated(2.0, 0.2, 20, 500.0), ReasonCode::ClientCalibration, Severity::Warning, 2.0);
+    provokes(&calibrated(2.0, 12.0, 20, 500.0), ReasonCode::ClientCalibration, Severity::Invalid, 12.0);
+    // What the calibration's own server was late by is not the client's.
+    let mut rough = calibrated(2.0, 0.2, 20, 500.0);
+    rough.calibration = rough.calibration.map(|at| Calibration { server_late_p99_ms: 3.0, ..at });
+    lacks(&rough, ReasonCode::ClientCalibration);
+}
+
+#[test]
+fn calibration_too_small() {
+    let enough = calibrated(0.1, 0.1, 20, 250.0);
+    lacks(&enough, ReasonCode::CalibrationTooSmall);
+    assert_eq!(enough.point().client.calibrated, Some(true));
+    // Twenty requests a second of eleven events each.
+    let few_events = calibrated(0.1, 0.1, 20, 110.0);
+    provokes(&few_events, ReasonCode::CalibrationTooSmall, Severity::Warning, 2.0);
+    assert_eq!(few_events.point().client.calibrated, Some(false));
+    let most = Run::clean().point().client.in_flight_max.expect("a window");
+    let few_streams = calibrated(0.1, 0.1, 2, 250.0);
+    provokes(&few_streams, ReasonCode::CalibrationTooSmall, Severity::Warning, most as f64 / 2.0);
+    assert_eq!(Run::clean().point().client.calibrated, None);
+}
+
+/// Every code that a summary can hold is provoked by a test of this file.
+#[test]
+fn every_code_has_its_test() {
+    let schema = summary_schema();
+    let codes = schema.pointer("/$defs/ReasonCode/oneOf").and_then(Value::as_array).expect("an enumeration");
+    assert!(codes.len() >= 29, "{codes:?}");
+    let text: String = include_str!("reasons.rs").split_whitespace().collect();
+    for code in codes {
+        let code: ReasonCode = serde_json::from_value(code["const"].clone()).expect("a code");
+        let provoked = format!(",ReasonCode::{code:?},Severity::");
+        let told = text
+            .split("provokes(")
+            .skip(1)
+            .any(|call| call.split(';').next().is_some_and(|call| call.contains(&provoked)));
+        assert!(told, "no test provokes {code:?}");
     }
 }

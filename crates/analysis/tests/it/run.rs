@@ -108,8 +108,8 @@ impl Run {
         self
     }
 
-    pub(crate) fn summary(&self) -> Summary {
-        let manifest = Manifest {
+    pub(crate) fn manifest(&self) -> Manifest {
+        Manifest {
             format: String::new(),
             tool: String::new(),
             name: self.plan.name.clone(),
@@ -126,7 +126,11 @@ impl Run {
             limit: None,
             calibration: self.calibration,
             sha256: BTreeMap::new(),
-        };
+        }
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let manifest = self.manifest();
         let facts = RunFacts {
             plan: &self.plan,
             manifest: &manifest,
