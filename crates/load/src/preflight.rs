@@ -455,10 +455,10 @@ mod tests {
     #[test]
     fn what_a_search_may_reach_is_a_warning_at_most() {
         let limits = MachineLimits { files: Some(1024), ..AMPLE };
-        let search = plan("", 100, "{search: {slo: fast, from: 1/s, up_to: 5000/s}}");
+        let search = plan("", 100, "{search: {slo: fast, from: 1/s, up_to: 1000/s}}");
         assert_eq!(search.points(), []);
         let said = only(&search, &MachineLimits { ports: None, ..limits }, Resource::Descriptors, Severity::Warning);
-        assert!(said.finding.contains("the search") && said.finding.contains("12500 requests"), "{said}");
+        assert!(said.finding.contains("the search") && said.finding.contains("2500 requests"), "{said}");
     }
 
     #[test]
