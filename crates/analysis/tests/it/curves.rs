@@ -161,7 +161,7 @@ fn a_sweep_below_the_capacity_shows_no_end() {
     assert!(short.none_because.values().all(|why| *why == NoKnee::TooFewLevels) && short.none_because.len() == 3);
 }
 
-/// The seeds' rule stands in where the plan names no SLO, and only there.
+/// The rule of two seconds stands in where the plan names no SLO, and only there.
 #[test]
 fn stable_without_an_slo() {
     let curve = sweep(&RATES, "");
