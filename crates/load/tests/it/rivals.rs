@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kneepoint_load::clock::Clock;
@@ -266,4 +267,35 @@ fn no_arrival_is_dropped_unseen_while_the_server_stalls() {
         indices.sort_unstable();
         assert!(indices.into_iter().eq(0..sent + dropped), "each once, in the schedule's order");
     }
+}
+
+/// A cap that turns an open loop into a closed one in silence (`AIPerf`, `GuideLLM` at 512, vLLM): the platform is then
+/// offered what it can take, and looks well.
+///
+/// The plan asks for at most three in flight where sixteen would be: no more are, and every arrival that had to wait for
+/// it, or was never sent, is counted. That such a point is marked is in `crates/cli/tests/it/rivals.rs`.
+#[test]
+fn a_cap_on_requests_in_flight_is_counted_where_it_binds() {
+    let (now, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (inside, peak) = (Arc::clone(&now), Arc::clone(&most));
+    let server = scripted::serve(move |stream| {
+        peak.fetch_max(inside.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+        std::thread::sleep(Duration::from_millis(200));
+        inside.fetch_sub(1, Ordering::AcqRel);
+        scripted::stream_of(stream, &["a"], Some(1))
+    });
+    let capped = |cap: &str| {
+        let load = format!("{{rate: {{sweep: [80], for: 1s, warm_up: 0s, min_samples: 1, drain: 2s{cap}}}}}");
+        let plan = plan(server.address, "", &load).replace("300ms", "5s");
+        trial::run(&plan).expect("runs")
+    };
+    let trial = capped(", max_in_flight: 3");
+    let point = trial.measured.points[0];
+    assert!(most.load(Ordering::Acquire) <= 3, "{} at a time", most.load(Ordering::Acquire));
+    let sent = trial.records.iter().filter(|record| record.sent.is_some()).count() as u64;
+    assert_eq!((point.scheduled, sent + point.dropped), (80, 80), "{point:?}");
+    assert!(point.dropped > 40 && point.held_back > 5 && point.held_back <= sent, "{point:?}");
+    let open = capped("").measured.points[0];
+    assert_eq!((open.scheduled, open.dropped, open.held_back), (80, 0, 0), "without a cap nothing waits");
+    assert!(most.load(Ordering::Acquire) > 8, "{} at a time", most.load(Ordering::Acquire));
 }
