@@ -2,6 +2,7 @@
 //!
 //! Each reason is one small function over what was observed; the limits are in [`super::limits`].
 
+use kneepoint_model::FailureKind;
 use kneepoint_model::bundle::{Calibration, Loss, PointEnd};
 use kneepoint_model::plan::{Arrival, Level, Point};
 use kneepoint_model::summary::{Reason, ReasonCode, Severity, Steady, SteadyState, Throughput, TokenSummary};
@@ -353,9 +354,9 @@ fn planned_s(seen: &Observed<'_>) -> f64 {
     seen.point.hold.at_least.as_secs_f64()
 }
 
-/// Dropped requests that left no record: those that did are failures on the client's side.
+/// Dropped requests that left no record: those that did are failures of this machine.
 fn dropped_unseen(seen: &Observed<'_>) -> u64 {
-    let recorded = seen.from.counts.failed_by_side.get("client").copied().unwrap_or(0);
+    let recorded = seen.from.counts.failed.get(&FailureKind::Client.code()).copied().unwrap_or(0);
     seen.from.ended.dropped.saturating_sub(recorded)
 }
 

@@ -54,7 +54,7 @@ fn record() -> impl Strategy<Value = Record> {
     )
 }
 
-fn distributions(point: &PointSummary) -> [&Distribution; 17] {
+fn distributions(point: &PointSummary) -> [&Distribution; 27] {
     [
         &point.ttft_ms,
         &point.ttft_sent_ms,
@@ -68,6 +68,16 @@ fn distributions(point: &PointSummary) -> [&Distribution; 17] {
         &point.output_speed_tok_s,
         &point.phases.tcp_connect_ms,
         &point.phases.tls_handshake_ms,
+        &point.phases.send_ms,
+        &point.phases.wait_ms,
+        &point.phases.first_token_ms,
+        &point.phases.stream_ms,
+        &point.phases.close_ms,
+        &point.phases.warm_ms,
+        &point.phases.cold_ms,
+        &point.network.rtt_ms,
+        point.network.platform_e2e_half_rtt_ms.as_ref().expect("a round trip is known"),
+        point.network.platform_e2e_full_rtt_ms.as_ref().expect("a round trip is known"),
         &point.input_tokens.used,
         &point.output_tokens.used,
         &point.client.schedule_lag_ms,
@@ -99,6 +109,12 @@ fn check_point(point: &PointSummary) {
     assert_eq!(point.valid, !point.reasons.iter().any(|r| r.severity == kneepoint_model::summary::Severity::Invalid));
     if let (Some(most), Some(mean)) = (point.throughput.max_output_tok_s, point.throughput.output_tok_s) {
         assert!(most >= mean, "peak {most} under mean {mean}");
+    }
+    let cut = point.steady.cut_requests;
+    assert!(point.steady.cut_s <= point.window_s / 2.0 + 1e-9 && (cut == 0 || point.steady.cut_s > 0.0));
+    assert!(point.response_ms.n <= counts.ok && point.ttft_with_failures_ms.n + cut <= counts.ok + failed + cut);
+    for stable in point.stable.values() {
+        assert_eq!(stable.stable == Some(true), stable.req_s.is_some(), "{stable:?}");
     }
     for slo in point.slo.values() {
         assert!(slo.good <= slo.offered && slo.offered == counts.ok + failed);
@@ -145,6 +161,7 @@ proptest! {
         run.records = records;
         run.ended.scheduled = 0;
         run.ended.window_end = Nanos(run.ended.window_start.0 + window);
+        run.environment.platforms.entry("p".into()).or_default().observed.tcp_connect_ms = Some(0.2);
         let summary = run.summary();
         check_point(&summary.points[0]);
         let shown = format!("{summary:?}");

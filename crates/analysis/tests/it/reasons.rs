@@ -3,7 +3,7 @@
 use kneepoint_model::bundle::{AddedDelay, Calibration, Loss, PointEnd};
 use kneepoint_model::record::{Outcome, TokenEvents};
 use kneepoint_model::summary::{Reason, ReasonCode, Severity, SteadyState, Throughput, summary_schema};
-use kneepoint_model::{Nanos, Record, Tokens};
+use kneepoint_model::{FailureKind, Nanos, Record, Tokens};
 use serde_json::Value;
 
 use crate::run::{MS, Run, SECOND, WARM_UP, WINDOW, answer, plan, refuse};
@@ -421,8 +421,15 @@ fn dropped() {
     provokes(&dropped(120), ReasonCode::Dropped, Severity::Invalid, 0.1);
     provokes(&dropped(6), ReasonCode::NotOpenLoop, Severity::Warning, 6.0 / 1_200.0);
     assert_eq!(dropped(6).point().requests.dropped, 6);
-    // They were never written, so the journal did not lose them.
+    // They were never written, so the journal did not lose them; one that was written is lost if it is not there.
     lacks(&dropped(120), ReasonCode::RecordsLost);
+    let mut recorded = dropped(6).every(200, |record| {
+        refuse(record);
+        let Outcome::Failed(failure) = &mut record.outcome else { panic!("refused") };
+        failure.kind = FailureKind::Client;
+    });
+    recorded.loss = Some(Loss { bytes: 9, unflushed: false });
+    provokes(&recorded, ReasonCode::RecordsLost, Severity::Warning, 9.0);
 }
 
 fn calibrated(ttft_p99: f64, itl_p99: f64, streams: u32, events: f64) -> Run {
