@@ -55,7 +55,7 @@ impl Sim {
     pub(crate) fn start(profile: &str) -> Self {
         use std::io::BufRead as _;
         let mut process = command()
-            .args(["sim", "--profile", profile, "--port", "0", "--quiet"])
+            .args(["sim", "--profile", profile, "--host", "127.0.0.1", "--port", "0", "--quiet"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary runs");
@@ -63,6 +63,11 @@ impl Sim {
         let out = process.stdout.take().expect("piped");
         std::io::BufReader::new(out).read_line(&mut url).expect("prints its address");
         Self { process, url: url.trim().to_owned() }
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 }
 

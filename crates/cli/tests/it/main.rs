@@ -5,6 +5,8 @@ mod calls;
 mod interrupted;
 mod kneepoint;
 mod known_answer;
+mod promises;
 mod real_engine;
 mod rivals;
+mod stall;
 mod tidy;
