@@ -53,9 +53,9 @@ mod tests {
         };
         for (address, answers) in [(open, true), (closed, false)] {
             let (hang_up, end) = channel();
-            let rtt = LastRtt::default();
+            let rtt = &LastRtt::default();
             std::thread::scope(|scope| {
-                scope.spawn(|| rtt.keep(address, Clock::start(), &end));
+                scope.spawn(move || rtt.keep(address, Clock::start(), &end));
                 std::thread::sleep(Duration::from_millis(1300));
                 assert_eq!(rtt.take().is_some(), answers);
                 assert_eq!(rtt.take(), None);

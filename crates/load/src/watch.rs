@@ -109,7 +109,7 @@ impl Saturation {
         // The standard deviation of a count of arrivals, in square roots of the count.
         let deviations = match arrival {
             Arrival::Constant => 1.0,
-            _ => 2.0,
+            Arrival::Poisson => 2.0,
         };
         point.end_when_saturated.then(|| Self { watch: OverSaturation::new(rate.get(), deviations), due: now + SECOND })
     }

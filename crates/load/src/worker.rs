@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 
 use kneepoint_model::bundle::PointEnd;
 use kneepoint_model::record::{Outcome, Phase};
@@ -201,14 +201,7 @@ impl<'a, W: World> Worker<'a, W> {
 
     fn take_prepared(&mut self) -> Option<Prepared> {
         if self.next.is_none() {
-            self.next = if W::WAITS_FOR_REQUESTS {
-                self.prepared.recv().ok()
-            } else {
-                match self.prepared.try_recv() {
-                    Ok(prepared) => Some(prepared),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-                }
-            };
+            self.next = if W::WAITS_FOR_REQUESTS { self.prepared.recv().ok() } else { self.prepared.try_recv().ok() };
         }
         self.next.take()
     }
@@ -239,12 +232,13 @@ impl<'a, W: World> Worker<'a, W> {
                 }
             },
         };
-        let (look, _) = flight.deadline(false, &self.task.time_limits);
-        self.deadlines.plan(place, look);
         let link = self.links.get_mut(place).expect("invariant: the place was just filled");
+        let sent = self.world.send(&mut link.connection, &prepared.bytes);
+        let (look, _) = flight.deadline(link.connection.sent().is_some(), &self.task.time_limits);
+        self.deadlines.plan(place, look);
         link.flight = Some(flight);
         link.slot_failures = failures;
-        if let Err(failure) = self.world.send(&mut link.connection, &prepared.bytes) {
+        if let Err(failure) = sent {
             self.end_flight(place, End::Broken(failure, self.world.now()), false);
         }
     }
@@ -328,13 +322,15 @@ impl<'a, W: World> Worker<'a, W> {
         if !matches!(result, Ok(Condition::Alive)) && is_stale(flight) {
             return self.send_afresh(place);
         }
-        if !flight.first_token_told && flight.exchange.point() == FailurePoint::Stream {
-            flight.first_token_told = true;
-            let waited = flight.last_piece.unwrap_or_default().saturating_sub(flight.intended);
-            self.task.counters.tell_first_token(waited);
-        }
-        if let (Some(between), Some(last)) = (self.task.time_limits.between_chunks, flight.last_piece) {
-            self.deadlines.plan(place, last + between);
+        if !flight.first_token_told {
+            if flight.exchange.point() == FailurePoint::Stream {
+                flight.first_token_told = true;
+                let waited = flight.last_piece.unwrap_or_default().saturating_sub(flight.intended);
+                self.task.counters.tell_first_token(waited);
+            }
+            // Another limit counts now: connected, or streaming. Later pieces only put it off, which the look itself sees.
+            let (look, _) = flight.deadline(connection.sent().is_some(), &self.task.time_limits);
+            self.deadlines.plan(place, look);
         }
         match result {
             Ok(Condition::Alive) => self.after_bytes(place, step),

@@ -22,7 +22,7 @@ fn a_point_beyond_the_capacity_is_ended_early_and_one_below_is_not() {
     assert_eq!(left.ended[1].end, PointEnd::OverSaturated);
     assert!(window(1) < Nanos::from_secs(90), "{}", window(1));
     // Counted by what was wanted until the end, not by the plan.
-    assert_eq!(left.ended[1].scheduled, (window(1).as_secs_f64() * 13.0).ceil() as u64);
+    assert!((left.ended[1].scheduled as f64 - window(1).as_secs_f64() * 13.0).abs() <= 1.0, "{:?}", left.ended[1]);
     assert_eq!(left.ended[1].unsent, 0);
 }
 

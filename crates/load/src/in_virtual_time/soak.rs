@@ -20,6 +20,17 @@ fn resident_kb() -> Option<u64> {
 /// Nothing is lost over 72 hours, nothing is late, and the last hour takes the memory that the second took.
 #[test]
 fn three_days_lose_nothing_and_grow_nothing() {
+    // In a process of its own, whose memory is this run's alone.
+    let own = std::env::current_exe().expect("a test binary");
+    let arguments = ["--exact", "--ignored", "in_virtual_time::soak::three_days"];
+    let ran = std::process::Command::new(own).args(arguments).output().expect("starts");
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{told}");
+}
+
+#[test]
+#[ignore = "is run by the test above"]
+fn three_days() {
     let plan = plan(
         "load:\n  - rate: {sweep: [1], for: 72h, at_most: 73h, warm_up: 1h, min_samples: 1, end_when_saturated: false}\n",
     );
@@ -46,7 +57,7 @@ fn three_days_lose_nothing_and_grow_nothing() {
         let at =
             |hour: u64| held.iter().find(|(now, _)| *now >= Nanos::from_secs(hour * HOUR)).expect("was looked at").1;
         let (early, late) = (at(2), at(72));
-        // Other tests run beside this one in the same process.
-        assert!(late < early + early / 20 + 8192, "{early} kB after 2 hours, {late} kB after 72");
+        // A twentieth, and what the allocator keeps of the journal's last frames.
+        assert!(late <= early + early / 20 + 4096, "{early} kB after 2 hours, {late} kB after 72");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::fmt::Write as _;
 
 use kneepoint_model::Nanos;
 use kneepoint_wire::transport::{Condition, Endpoint, Milestones, ReadDelay, TransportFailure};
@@ -166,7 +167,7 @@ fn event(token: u32, last: bool) -> String {
     let mut text = format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{choice}]}}\n\n");
     if last {
         let usage = format!(r#"{{"prompt_tokens":4,"completion_tokens":{},"total_tokens":{}}}"#, token + 1, token + 5);
-        text.push_str(&format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":{usage}}}\n\n"));
+        let _ = write!(text, "data: {{\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":{usage}}}\n\n");
         text.push_str("data: [DONE]\n\n");
     }
     let end = if last { "0\r\n\r\n" } else { "" };

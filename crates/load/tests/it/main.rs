@@ -5,5 +5,6 @@ mod failures;
 mod loops;
 mod rivals;
 mod scripted;
+mod time_limits;
 mod tls;
 mod trial;

@@ -58,11 +58,11 @@ struct AfterStep<'a> {
 #[derive(Clone, Copy)]
 enum Mapped {
     /// By an offset from before a step forward: the packet seems to come from the future.
-    ToTheFuture,
+    Future,
     /// Found implausible.
-    ToNothing,
+    Nothing,
     /// By an offset from before a step back: the packet seems to be older than the connection.
-    ToThePast,
+    Past,
 }
 
 impl ArrivalClock for AfterStep<'_> {
@@ -72,14 +72,14 @@ impl ArrivalClock for AfterStep<'_> {
 
     fn arrival(&self, _: Nanos) -> Option<Nanos> {
         match self.mapped.get() {
-            Mapped::ToTheFuture => Some(self.clock.now() + Nanos::from_secs(3_600)),
-            Mapped::ToNothing => None,
-            Mapped::ToThePast => Some(Nanos(1)),
+            Mapped::Future => Some(self.clock.now() + Nanos::from_secs(3_600)),
+            Mapped::Nothing => None,
+            Mapped::Past => Some(Nanos(1)),
         }
     }
 }
 
-/// Wall-clock timing (GuideLLM's HTTP backend, vLLM's pacing): NTP sets the clock, and a latency is off by the step.
+/// Wall-clock timing (`GuideLLM`'s HTTP backend, vLLM's pacing): NTP sets the clock, and a latency is off by the step.
 ///
 /// Durations here come from the monotonic clock. The kernel's stamps alone are on the real-time clock; whatever a step
 /// makes of them, an arrival is never later than its reading nor earlier than the arrival before it. That nothing else
@@ -89,7 +89,7 @@ fn a_wall_clock_step_moves_no_arrival_out_of_order() {
     let clock = Clock::start();
     // The past must lie before the connection.
     std::thread::sleep(Duration::from_millis(20));
-    let mapped = Cell::new(Mapped::ToTheFuture);
+    let mapped = Cell::new(Mapped::Future);
     let stepped = AfterStep { clock, mapped: &mapped };
     let (mut transport, mut server) = connection(&stepped);
     let mut buffer = ReadBuffer::new(1024);
@@ -101,14 +101,14 @@ fn a_wall_clock_step_moves_no_arrival_out_of_order() {
         seen.expect("the loop ended")
     };
     let mut last = Nanos::ZERO;
-    for step in [Mapped::ToTheFuture, Mapped::ToNothing, Mapped::ToThePast, Mapped::ToNothing] {
+    for step in [Mapped::Future, Mapped::Nothing, Mapped::Past, Mapped::Nothing] {
         mapped.set(step);
         let before = clock.now();
         server.write_all(b"x").expect("writes");
         let at = read(&mut transport);
         let after = clock.now();
         assert!(at <= after && at >= last, "{last} {before} {at} {after}");
-        if !matches!(step, Mapped::ToThePast) {
+        if !matches!(step, Mapped::Past) {
             assert!(at >= before, "stamped at the read: {before} {at} {after}");
         }
         last = at;

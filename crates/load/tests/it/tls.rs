@@ -4,8 +4,11 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kneepoint_load::RunError;
+use kneepoint_model::record::Outcome;
+use kneepoint_model::{FailureKind, Nanos, Side};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -15,6 +18,11 @@ use crate::trial;
 
 /// A TLS server on loopback with a certificate of its own for `name`; writes that certificate to `ca`.
 fn serve(name: &str, ca: &Path) -> SocketAddr {
+    serve_first(usize::MAX, name, ca)
+}
+
+/// The same for the first `most` requests; connections after those are taken and no session comes up on them.
+fn serve_first(most: usize, name: &str, ca: &Path) -> SocketAddr {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed([name.to_owned()]).expect("a certificate");
     std::fs::write(ca, cert.pem()).expect("writes");
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).expect("a key");
@@ -29,19 +37,25 @@ fn serve(name: &str, ca: &Path) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
+        let (served, mut silent) = (Arc::new(AtomicUsize::new(0)), Vec::new());
         for stream in listener.incoming() {
             let Ok(stream) = stream else { return };
-            let config = Arc::clone(&config);
-            std::thread::spawn(move || converse(stream, config));
+            if served.load(Ordering::Acquire) >= most {
+                silent.push(stream);
+                continue;
+            }
+            let (config, served) = (Arc::clone(&config), Arc::clone(&served));
+            std::thread::spawn(move || converse(stream, config, &served));
         }
     });
     address
 }
 
-fn converse(stream: TcpStream, config: Arc<ServerConfig>) {
+fn converse(stream: TcpStream, config: Arc<ServerConfig>, served: &AtomicUsize) {
     let Ok(session) = ServerConnection::new(config) else { return };
     let mut stream = StreamOwned::new(session, stream);
     while let Some(request) = read_request(&mut stream) {
+        served.fetch_add(1, Ordering::AcqRel);
         let goes_on = if request.starts_with("GET ") {
             respond(&mut stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         } else {
@@ -90,6 +104,26 @@ fn measures_over_tls() {
     assert!(first.connection.tls > first.connection.tcp && first.sent >= first.connection.tls);
     let seen = &trial.measured.environment.platforms["p"].observed;
     assert_eq!(seen.tls.as_deref(), Some("TLSv1.3"));
+}
+
+/// TCP is up and TLS never is: that ends by the limit on connecting, long before the whole time is over.
+#[test]
+fn a_session_that_never_comes_up_passes_the_limit_on_connecting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ca = folder.path().join("ca.pem");
+    // The look at the platform takes three: an answer, the model list, the version.
+    let address = serve_first(3, "localhost", &ca);
+    let limits = "time_limits: {connect: 300ms, total: 20s}, connection: per-request";
+    let plan = plan("localhost", address.port(), Some(&ca)).replace("request_timeout: 2s", limits);
+    let trial = trial::run(&plan).expect("runs");
+    assert_eq!(trial.records.len(), 10);
+    for record in &trial.records {
+        let Outcome::Failed(failure) = &record.outcome else { panic!("{record:?}") };
+        assert_eq!((failure.kind, failure.side), (FailureKind::ConnectTimeout, Side::Network));
+        assert!(record.connection.tcp.is_some() && record.connection.tls.is_none() && record.sent.is_none());
+        let waited = failure.when.saturating_sub(record.dispatched);
+        assert!(waited >= Nanos::from_millis(300) && waited < Nanos::from_secs(5), "{waited}");
+    }
 }
 
 #[test]
