@@ -52,7 +52,7 @@ fn an_open_loop_sends_exactly_what_was_scheduled() {
         assert_eq!(record.events.len(), 3);
         assert_eq!(record.output_tokens.server.map(|n| n.0), Some(3));
     }
-    assert!(trial.records.iter().filter(|record| record.connection.reused).count() > 50, "connections are kept");
+    assert!(trial.records.iter().filter(|record| record.connection.reused).count() > 30, "connections are kept");
 }
 
 #[test]
