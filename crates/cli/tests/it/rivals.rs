@@ -17,10 +17,13 @@ use crate::kneepoint::{Sim, records, run, stderr, summary};
 fn measure(url: &str, flags: &str) -> (PointSummary, Vec<Record>) {
     let folder = tempfile::tempdir().expect("a folder");
     let bundle = folder.path().join("bundle");
-    let always = ["run", "--url", url, "--model", "simulated", "--quiet", "--out", bundle.to_str().expect("UTF-8")];
+    let bundle_flag = bundle.to_str().expect("UTF-8");
+    let always = ["run", "--url", url, "--model", "simulated", "--quiet", "--no-calibration", "--out", bundle_flag];
     let output = run(always.into_iter().chain(flags.split_whitespace()));
     // 3: on a busy machine a point may be invalid; each test says what of it must hold all the same.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let manifest = std::fs::read_to_string(bundle.join("manifest.json")).expect("a manifest");
+    assert!(!manifest.contains("\"calibration\""), "none was wanted: {manifest}");
     let Summary { mut points, .. } = summary(&bundle);
     assert_eq!(points.len(), 1);
     (points.remove(0), records(&bundle))
