@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use kneepoint_model::plan::Platform;
+use kneepoint_model::plan::{HttpVersion, Platform};
 use kneepoint_model::{Nanos, Prompt};
 use kneepoint_wire::exchange::{Answer, Step};
 use kneepoint_wire::page::{Page, PageReader};
@@ -56,6 +56,7 @@ pub(crate) struct Done {
     pub(crate) answer: Answer,
     pub(crate) sent: Nanos,
     pub(crate) tls: Option<String>,
+    pub(crate) http: HttpVersion,
     /// The kernel stamped what arrived.
     pub(crate) kernel_stamps: bool,
 }
@@ -124,7 +125,8 @@ pub(crate) fn exchange(
     })?;
     let sent = transport.sent().unwrap_or_default();
     let kernel_stamps = transport.read_delay().first.is_some();
-    Ok(Done { answer: exchange.finish(), sent, tls: transport.tls_version(), kernel_stamps })
+    let (tls, http) = (transport.tls_version(), transport.http_version());
+    Ok(Done { answer: exchange.finish(), sent, tls, http, kernel_stamps })
 }
 
 /// Fetches a page from the platform with its own credentials.

@@ -206,6 +206,7 @@ fn plain_request(
     let prompt = Prompt { output: Tokens(prompt.output.0.min(PROBE_OUTPUT)), ..prompt.clone() };
     let done = once::exchange(endpoint, template, &prompt, patience).map_err(|source| no_answer(platform, source))?;
     observed.tls = done.tls;
+    observed.http = Some(done.http);
     observed.server_header = done.answer.server_header.as_deref().map(|server| template.cleaned(server));
     observed.simulated |= done.answer.simulated;
     match &done.answer.verdict {

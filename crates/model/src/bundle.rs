@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Arrival, LengthControl};
+use crate::plan::{Arrival, HttpVersion, LengthControl};
 use crate::units::Nanos;
 
 /// The plan as resolved, secrets as references.
@@ -199,6 +199,9 @@ pub struct Observed {
     pub tcp_connect_ms: Option<f64>,
     /// TLS protocol version.
     pub tls: Option<String>,
+    /// Version of HTTP spoken.
+    #[serde(default)]
+    pub http: Option<HttpVersion>,
     /// HTTP `Server` header.
     pub server_header: Option<String>,
     /// Engine's version, where it tells (`/version`).
