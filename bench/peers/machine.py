@@ -3,7 +3,9 @@
 import os
 import platform
 import resource
+import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -102,13 +104,15 @@ def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], co
         watcher.start()
         timer = threading.Timer(timeout_s, _end, [process])
         timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        elapsed = time.monotonic() - before
-        in_time = timer.is_alive()
-        timer.cancel()
-        watcher.stop.set()
-        watcher.join()
-        _end(process)  # what it may have left behind
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:  # also where this program itself is told to end
+            elapsed = time.monotonic() - before
+            in_time = timer.is_alive()
+            timer.cancel()
+            watcher.stop.set()
+            watcher.join()
+            _end(process)  # what it may have left behind
         output.seek(0)
         text = output.read().decode(errors="replace")
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -125,6 +129,11 @@ def _end(process: subprocess.Popen) -> None:
         os.killpg(process.pid, 9)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def end_when_told() -> None:
+    """SIGTERM ends this program as Ctrl-C does, so that what it started does not outlive it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def raise_open_files() -> None:

@@ -2,9 +2,11 @@
 
 import array
 import json
+import os
 import struct
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -72,6 +74,26 @@ def fixture(name: str):
 
 def rounded(figures: dict) -> dict:
     return {name: {q: round(ms, 3) for q, ms in value.items()} if isinstance(value, dict) else value for name, value in figures.items()}
+
+
+class Running(unittest.TestCase):
+    def test_processor_time_and_memory_of_children_count(self):
+        child = "s = bytearray(40 << 20)\nimport time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\ntime.sleep(0.3)"
+        parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+        with tempfile.TemporaryDirectory() as folder:
+            done = machine.run([sys.executable, "-c", parent, child], 30, Path(folder), dict(os.environ))
+        self.assertEqual(done.code, 0)
+        self.assertGreater(done.cpu_s, 0.4)
+        self.assertGreater(done.peak_rss_mib, 40)
+
+    def test_what_takes_too_long_is_ended_with_its_children(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = machine.run(["sh", "-c", "sleep 60 & echo $!; wait"], 0.3, Path(folder), dict(os.environ))
+            self.assertIsNone(done.code)
+            deadline = time.monotonic() + 10
+            while Path(f"/proc/{int(done.output)}/cmdline").exists() and Path(f"/proc/{int(done.output)}/cmdline").read_bytes():
+                self.assertLess(time.monotonic(), deadline, "the child lives on")
+                time.sleep(0.01)
 
 
 class Installing(unittest.TestCase):
