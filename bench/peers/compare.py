@@ -22,6 +22,9 @@ def compare(load, figures: dict, done, outcome) -> dict:
         "cpu_us_per_event": cpu_s * 1e6 / max(1, middle.events), "peak_rss_mib": round(done.peak_rss_mib, 1),
         "said": {name: value for name, value in figures.items() if isinstance(value, dict)},
     }
+    row["stolen_percent"] = done.stolen * 100
+    if done.pressure is not None:
+        row["pressure_percent"] = done.pressure * 100
     if load.streams >= 1_000:
         row |= {f"{name}_per_1000_streams": row[name] * 1_000 / load.streams for name in ("peak_rss_mib", "cpu_under_load_s")}
     if said["late_us"]["p99"] is not None:

@@ -16,6 +16,20 @@ PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 SAMPLE_EVERY_S = 0.1
 
 
+def waited_s() -> float | None:
+    """For how long, since the machine started, some task waited for a processor."""
+    try:
+        some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
+    except (OSError, IndexError):
+        return None
+    return int(some.rsplit("total=", 1)[1]) / 1e6
+
+
+def stolen_s() -> float:
+    """Processor time, since the machine started, that was not given to this (virtual) machine."""
+    return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) / TICK
+
+
 def describe() -> dict:
     """The machine, as the report names it."""
     cpu = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
@@ -37,6 +51,8 @@ class Finished:
     cpu_s: float  # all its processes, from launch to exit
     peak_rss_mib: float  # the largest sum over its processes
     output: str
+    pressure: float | None = None  # share of the time in which some task waited for a processor; None: the kernel does not say
+    stolen: float = 0.0  # share of all cores' time that the machine below this one took
     samples: list[tuple[int, float]] = field(default_factory=list)  # (CLOCK_MONOTONIC ns, cpu_s so far)
 
     def cpu_between(self, begin_ns: int, end_ns: int) -> float:
@@ -96,6 +112,7 @@ def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], co
     """Runs to the end, or for so long; on these cores if they are named."""
     pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
     with open(cwd / "output.txt", "w+b") as output:
+        waited, stolen = waited_s(), stolen_s()
         launched, before = time.monotonic_ns(), time.monotonic()
         process = subprocess.Popen(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -120,7 +137,9 @@ def run(command: list[str], timeout_s: float, cwd: Path, env: dict[str, str], co
     # ru_maxrss is no use: a child's begins with what this process held when it forked.
     peak = watcher.peak_kib / 1024
     samples = watcher.samples + [(time.monotonic_ns(), cpu)]
-    return Finished(command, process.returncode if in_time else None, launched, elapsed, cpu, peak, text, samples)
+    pressure = None if waited is None else (waited_s() - waited) / elapsed
+    taken = (stolen_s() - stolen) / elapsed / (os.cpu_count() or 1)
+    return Finished(command, process.returncode if in_time else None, launched, elapsed, cpu, peak, text, pressure, taken, samples)
 
 
 def _end(process: subprocess.Popen) -> None:

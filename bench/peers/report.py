@@ -150,7 +150,7 @@ def section(load, tools: dict[str, dict]) -> list[str]:
     use = [("cpu_us_per_event", "CPU µs/event"), ("peak_rss_mib", "peak MiB"), ("first_request_s", "to first request, s")]
     if load.kind == "timing":
         columns = [(f"{name}_error_{label}_ms", f"{title} {label}") for name, title in TIMES for label in ("p50", "p99")]
-        intro = "How far each figure is from the server's truth, ms; the last column says how late the server itself wrote (p99, ms)."
+        intro = "How far each figure is from the server's truth, ms; *server late* says how late the server itself wrote (p99, ms)."
         use += [("cpu_under_load_s", "CPU s under load"), ("peak_rss_mib_per_1000_streams", "MiB/1,000 streams"), ("server_late_p99_ms", "server late")]
     elif load.kind == "stall":
         columns = [(f"stall_{label}_ms", f"end-to-end {label}, ms") for label in ("p99", "p999")]
@@ -159,11 +159,13 @@ def section(load, tools: dict[str, dict]) -> list[str]:
     else:
         columns = [("requests_per_s", "requests/s")] if load.kind == "requests" else [("events_per_s", "token events/s")]
         intro = "In the middle of the run, by the server's record" + (", the tool on one core." if load.one_core else ".")
-    columns = [column for column in columns + common + use if any(column[0] in values for values in tools.values())]
+    noise = [("pressure_percent", "CPU pressure, %"), ("stolen_percent", "stolen, %")]
+    columns = [column for column in columns + common + use + noise if any(column[0] in values for values in tools.values())]
     rows = []
     for tool, values in tools.items():
         late = f" ({LATE})" if values.get("server_late") else ""
-        rows.append([tool + late, *(number(values.get(name)) for name, _ in columns)])
+        invalid = " (invalid, it says)" if values.get("exit_code") else ""
+        rows.append([tool + invalid + late, *(number(values.get(name)) for name, _ in columns)])
     note = ["", "*Server itself late*: its own lateness is more than the error measured, and than 0.1 ms. Do not believe such a row."] \
         if any(values.get("server_late") for values in tools.values()) else []
     return [intro, "", *table(["tool", *(title for _, title in columns)], rows), *note]

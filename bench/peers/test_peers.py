@@ -85,6 +85,7 @@ class Running(unittest.TestCase):
         self.assertEqual(done.code, 0)
         self.assertGreater(done.cpu_s, 0.4)
         self.assertGreater(done.peak_rss_mib, 40)
+        self.assertTrue(0 <= done.stolen <= 1.1 and 0 <= (done.pressure or 0) <= 1.1, done)
 
     def test_what_takes_too_long_is_ended_with_its_children(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -172,7 +173,7 @@ class Row(unittest.TestCase):
                 + struct.pack("<11Q", *(base + (k + 50 + 10 * n) * ms for n in range(11))) for k in range(100))
             path.write_bytes(struct.pack("<8sQQQqq", b"KPTRUTH1", 100, 0, 0, 0, 0) + requests)
             said = {"requests": 100, "events": 1_100, "busy_ns": [base, base + 300 * ms], "late_us": {"p99": late_us}}
-            done = machine.Finished([], 0, base - 2_000 * ms, 3.0, 0.5, 64.0, "", [(base, 0.0), (base + 1_000 * ms, 0.5)])
+            done = machine.Finished([], 0, base - 2_000 * ms, 3.0, 0.5, 64.0, "", None, 0.0, [(base, 0.0), (base + 1_000 * ms, 0.5)])
             figures = {"requests": 100, "errors": 0, "ttft": {"p50": ttft_ms, "p99": 50.0}}
             return compare(load, figures, done, Outcome(said, path))
 
@@ -235,7 +236,8 @@ class Report(unittest.TestCase):
 
     def test_both_files_are_written(self):
         runs = [{"load": "timing-20", "tool": "aiperf", "kind": "timing", "repeat": 0, "measured": 7, "ttft_error_p50_ms": 0.25,
-                 "server_late_p99_ms": 3.0, "server_late": True},
+                 "server_late_p99_ms": 3.0, "server_late": True, "exit_code": 0},
+                {"load": "timing-20", "tool": "kneepoint", "kind": "timing", "repeat": 0, "measured": 7, "exit_code": 3},
                 {"load": "unpaced", "tool": "wrk", "kind": "tokens", "repeat": 0, "failed": "a | b"}]
         said = {"date": "today", "machine": {"cpu": "c", "cores": 2, "memory_gib": 1, "kernel": "6", "load_before": 0.0}, "repeats": 1,
                 "quick": True, "not_covered": {"vllm-bench": "why"}, "tools": self.TOOLS, "runs": runs}
@@ -244,6 +246,7 @@ class Report(unittest.TestCase):
             text = (Path(folder) / "report.md").read_text()
             self.assertEqual(json.loads((Path(folder) / "report.json").read_text())["medians"][0]["ttft_error_p50_ms"], 0.25)
         self.assertIn("| aiperf (server itself late) | 0.25 |", text)
+        self.assertIn("| kneepoint (invalid, it says) | – |", text)
         self.assertIn("| wrk | unpaced | failed | a \\| b |", text)
         self.assertNotIn("\n## unpaced", text)
 
