@@ -2,7 +2,7 @@
 
 use kneepoint_model::bundle::TelemetrySample;
 use kneepoint_model::record::{Outcome, TokenEvents};
-use kneepoint_model::summary::{Distribution, NetworkSummary, Ranked, RttSource, SteadyState};
+use kneepoint_model::summary::{Distribution, NetworkSummary, Ranked, RttSource, SteadyState, Summary};
 use kneepoint_model::{Nanos, Record, Tokens};
 
 use crate::run::{MS, Run, SECOND, TOKENS, WARM_UP, plan, refuse};
@@ -297,4 +297,26 @@ fn the_clients_own_delay_is_the_longest_wait_of_each_answer() {
     let point = Run::clean().every(2, |record| record.read_delay = Some(delay(3 * MS))).point();
     assert_eq!(point.client.kernel_to_user_ms.n, 600);
     close(point.client.kernel_to_user_ms.p50, 3.0);
+}
+
+/// A summary written before these fields were there is read without them.
+#[test]
+fn older_summaries_are_read() {
+    let mut old = serde_json::to_value(Run::clean().summary()).expect("JSON");
+    let strip = |value: &mut serde_json::Value, names: &[&str]| {
+        let fields = value.as_object_mut().expect("an object");
+        for name in names {
+            assert!(fields.remove(*name).is_some(), "no {name}");
+        }
+    };
+    strip(&mut old, &["curves"]);
+    strip(&mut old["run"], &["skipped", "limit", "calibration"]);
+    let point = &mut old["points"][0];
+    strip(point, &["end", "at_end", "search", "steady", "jitter_ms", "phases", "network", "stable"]);
+    strip(&mut point["requests"], &["dropped", "held_back"]);
+    strip(&mut point["throughput"], &["max_req_s"]);
+    strip(&mut point["client"], &["clock_mapping_error_ms", "in_flight_max", "token_events_s", "calibrated"]);
+    let read: Summary = serde_json::from_value(old).expect("an older summary");
+    assert_eq!(read.points[0].ttft_ms, Run::clean().point().ttft_ms);
+    assert_eq!((read.points[0].network.clone(), read.curves.len()), (NetworkSummary::default(), 0));
 }
