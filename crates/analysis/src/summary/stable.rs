@@ -65,7 +65,9 @@ fn is_load(code: ReasonCode) -> bool {
     )
 }
 
-/// `true` if a point's throughput is the platform's: it is valid, or invalid only for what overload does.
+/// `true` if a point's throughput is the platform's: it is valid, or invalid only for what overload does or leaves open.
 pub(super) fn counts(reasons: &[Reason]) -> bool {
-    reasons.iter().all(|reason| reason.severity != Severity::Invalid || is_load(reason.code))
+    // What was cut after the window is missing from latencies, and from no rate.
+    let harmless = |code| is_load(code) || code == ReasonCode::Cut;
+    reasons.iter().all(|reason| reason.severity != Severity::Invalid || harmless(reason.code))
 }
