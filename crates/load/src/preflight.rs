@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use kneepoint_model::plan::{ConnectionPolicy, HttpVersion, Level, Point};
+use kneepoint_model::plan::{ConnectionPolicy, Level, Point};
 use kneepoint_model::{Nanos, Plan};
 
 use crate::host;
@@ -174,12 +174,6 @@ fn assumed_in_flight(plan: &Plan, point: &Point) -> Nanos {
     (ASSUMED_TTFT + generation).min(plan.platforms[point.platform].time_limits.total)
 }
 
-/// `true` if every request in flight has a connection of its own.
-fn connection_each(plan: &Plan, point: &Point) -> bool {
-    let platform = &plan.platforms[point.platform];
-    platform.http == HttpVersion::Http1 || platform.connection == ConnectionPolicy::PerRequest
-}
-
 /// What fixes the number of requests in flight, and how many they can be.
 struct InFlight {
     likely: u64,
@@ -218,9 +212,6 @@ fn in_flight(plan: &Plan, point: &Point) -> InFlight {
 
 fn descriptors(plan: &Plan, point: &Point, limits: &MachineLimits) -> Option<Preflight> {
     let files = limits.files?;
-    if !connection_each(plan, point) {
-        return None;
-    }
     let allowed = files.saturating_sub(OTHER_FILES);
     let found = short_of(plan, point, allowed, "open files", &format!("this process may have {files}"))?;
     let wanted = (in_flight(plan, point).most + OTHER_FILES).next_power_of_two().max(65_536);
@@ -258,9 +249,6 @@ fn ports_in_use(plan: &Plan, point: &Point, points: &[Point], limits: &MachineLi
     let ports = limits.ports?;
     let widen = "`sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`";
     if plan.platforms[point.platform].connection == ConnectionPolicy::KeepAlive {
-        if !connection_each(plan, point) {
-            return None;
-        }
         let found = short_of(plan, point, ports, "ports", &format!("there are {ports} ephemeral ones"))?;
         return Some(Preflight { resource: Resource::Ports, fix: format!("widen their range: {widen}"), ..found });
     }

@@ -319,7 +319,9 @@ impl<'a, W: World> Worker<'a, W> {
             }
             return;
         };
-        if !matches!(result, Ok(Condition::Alive)) && is_stale(flight) {
+        // A peer that says why it refuses has answered; it had not closed the connection before.
+        let refused = matches!(&result, Err(failure) if failure.refused);
+        if !refused && !matches!(result, Ok(Condition::Alive)) && is_stale(flight) {
             return self.send_afresh(place);
         }
         if !flight.first_token_told {

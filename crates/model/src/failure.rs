@@ -49,7 +49,7 @@ pub enum FailureKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_s: Option<u64>,
     },
-    /// What came is not HTTP/1.1.
+    /// What came is not HTTP of the version spoken.
     BadHttp,
     /// The answer is not of the type that was asked for (an HTML page with status 200, say).
     WrongContentType,

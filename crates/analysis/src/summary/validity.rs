@@ -4,7 +4,7 @@
 
 use kneepoint_model::FailureKind;
 use kneepoint_model::bundle::{Calibration, Loss, PointEnd};
-use kneepoint_model::plan::{Arrival, Level, Point};
+use kneepoint_model::plan::{Arrival, EndPolicy, Level, Point};
 use kneepoint_model::summary::{Reason, ReasonCode, Severity, Steady, SteadyState, Throughput, TokenSummary};
 
 use super::accumulate::Accumulator;
@@ -320,6 +320,10 @@ fn no_token_count(seen: &Observed<'_>) -> Option<Reason> {
 
 fn cut(seen: &Observed<'_>) -> Option<Reason> {
     let counts = &seen.from.counts;
+    if seen.point.hold.at_end == EndPolicy::Cancel {
+        // The plan wants them cut: the reader must know, and the figures are what was asked for.
+        return graded_warning(ReasonCode::Cut, counts.cut as f64, 0.0);
+    }
     let limit = limits::CUT_SHARE * counts.scheduled as f64;
     graded(ReasonCode::Cut, counts.cut as f64, 0.0, limit)
 }

@@ -1,6 +1,7 @@
 //! Each validity reason is provoked by what it names, and a clean run provokes none.
 
 use kneepoint_model::bundle::{AddedDelay, Calibration, Loss, PointEnd};
+use kneepoint_model::plan::EndPolicy;
 use kneepoint_model::record::{Outcome, TokenEvents};
 use kneepoint_model::summary::{Reason, ReasonCode, Severity, SteadyState, Throughput, summary_schema};
 use kneepoint_model::{FailureKind, Nanos, Record, Tokens};
@@ -316,6 +317,10 @@ fn cut() {
     let cut = |step| Run::clean().every(step, |record| record.outcome = Outcome::Cut);
     provokes(&cut(100), ReasonCode::Cut, Severity::Warning, 12.0);
     provokes(&cut(10), ReasonCode::Cut, Severity::Invalid, 120.0);
+    // What the plan asks for is told and no more.
+    let mut wanted = cut(10);
+    wanted.plan.loads[0].hold.at_end = EndPolicy::Cancel;
+    provokes(&wanted, ReasonCode::Cut, Severity::Warning, 120.0);
 }
 
 #[test]

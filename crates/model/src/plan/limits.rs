@@ -42,7 +42,7 @@ pub enum HttpVersion {
     #[default]
     #[serde(rename = "1.1")]
     Http1,
-    /// HTTP/2: a connection carries many requests at once.
+    /// HTTP/2. A connection carries one request at a time here too, so that no request waits for another of ours.
     #[serde(rename = "2")]
     Http2,
 }

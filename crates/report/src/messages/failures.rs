@@ -13,7 +13,7 @@ catalogue! {
         Reset: "the connection was reset", "连接被重置";
         ClosedEarly: "closed before any byte of the answer", "尚未返回任何数据连接即被关闭";
         Http: "HTTP status {status}", "HTTP 状态码 {status}";
-        BadHttp: "the answer is not HTTP/1.1", "应答不是 HTTP/1.1";
+        BadHttp: "the answer is not HTTP of the version asked for", "应答不是所选版本的 HTTP";
         WrongContentType: "the answer is not of the type asked for", "应答的内容类型与请求不符";
         BadBody: "the body is not what the dialect promises", "应答内容不符合接口协议";
         InBand: "an error inside an answer of status 200", "状态码为 200 的应答中包含错误";
