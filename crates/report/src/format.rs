@@ -43,6 +43,11 @@ pub(crate) fn limit(value: f64) -> String {
     if n_decimals <= 2 { text } else { number(value) }
 }
 
+/// Money: cents at least, and three digits where it is less than a cent.
+pub(crate) fn money(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 0.01 { group_thousands(&format!("{value:.2}")) } else { number(value) }
+}
+
 /// Rounded to a whole number.
 pub(crate) fn whole(value: f64) -> String {
     group_thousands(&format!("{value:.0}"))

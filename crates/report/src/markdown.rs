@@ -58,6 +58,17 @@ fn measured(out: &mut String, document: &Document<'_>) {
     heading(out, Label::CurveTitle, language);
     paragraph(out, Sentence::CurveIntro.text(language));
     charts(out, &document.stills, Place::Curve);
+    if let Some(capacity) = &document.capacity {
+        heading(out, Label::CapacityTitle, language);
+        paragraph(out, Sentence::CapacityIntro.text(language));
+        for fact in &capacity.facts {
+            let _ = writeln!(out, "- {}", escape(fact));
+        }
+        out.push('\n');
+        for t in &capacity.tables {
+            table(out, t, language);
+        }
+    }
     heading(out, Label::DistributionTitle, language);
     paragraph(out, Sentence::DistributionIntro.text(language));
     charts(out, &document.stills, Place::Distribution);

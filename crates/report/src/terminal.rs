@@ -6,9 +6,11 @@ use kneepoint_model::summary::{Distribution, PointSummary, Reason, ReasonCode, S
 use crate::Run;
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence, reason_text};
-use crate::view::comparison::{Comparison, Curve, load_text};
+use crate::view::capacity::capacity_lines;
+use crate::view::comparison::{Comparison, Curve, point_text};
+use crate::view::plan::limit_text;
 use crate::view::values::{Quantile, quantile, say};
-use crate::view::warnings::figure_with_limit;
+use crate::view::warnings::{figure_with_limit, points_done};
 
 /// Longest a name may be in a column; longer ones are cut in the middle of nothing, at the end, with an ellipsis.
 const NAME_COLUMNS: usize = 28;
@@ -59,7 +61,7 @@ pub(crate) fn text_table(summary: &Summary, language: Language) -> String {
     let comparison = Comparison::new(&runs);
     let shape = Shape::of(&comparison);
     let mut rows = vec![head(shape, language)];
-    rows.extend(comparison.points().map(|(curve, point)| row(shape, comparison.label(curve), point, language)));
+    rows.extend(comparison.points().map(|(curve, point)| row(shape, comparison.label(curve), curve, point, language)));
     let mut out = lay_out(&rows, shape);
     for line in notes(&comparison, summary, language) {
         out.push_str(&line);
@@ -74,6 +76,8 @@ fn notes(comparison: &Comparison<'_>, summary: &Summary, language: Language) -> 
     if summary.simulated {
         notes.push(Label::SimulatedBanner.text(language).to_owned());
     }
+    notes.extend(summary.run.limit.map(|limit| limit_text(limit, None, language)));
+    notes.extend(capacity_lines(comparison, language).iter().map(|line| clean(line)));
     notes.extend(samples_needed(comparison, language).map(|text| format!("* {text}")));
     let invalid = comparison.points().filter(|(_, p)| !p.valid);
     let why: Vec<String> = invalid.map(|(curve, point)| why_invalid(comparison, curve, point, language)).collect();
@@ -86,8 +90,12 @@ fn notes(comparison: &Comparison<'_>, summary: &Summary, language: Language) -> 
         notes.push(Label::TextWarnings.text(language).to_owned());
         notes.extend(warnings);
     }
-    if summary.points.len() < summary.run.points_planned {
-        let n = summary.points.len().to_string();
+    if !summary.run.skipped.is_empty() {
+        notes.push(language.say(Label::TextSkipped, &[("n", &summary.run.skipped.len().to_string())]));
+    }
+    let done = points_done(summary);
+    if done + summary.run.skipped.len() < summary.run.points_planned {
+        let n = done.to_string();
         let planned = summary.run.points_planned.to_string();
         notes.push(language.say(Label::TextMore, &[("n", &n), ("planned", &planned)]));
     }
@@ -124,7 +132,7 @@ fn samples_needed(comparison: &Comparison<'_>, language: Language) -> Option<Str
 
 /// Where, and every reason with its figure, on one line.
 fn why_invalid(comparison: &Comparison<'_>, curve: &Curve<'_>, point: &PointSummary, language: Language) -> String {
-    let load = load_text(&point.load, language);
+    let load = point_text(curve, point, language);
     let level = if comparison.many_workloads() { format!("{} · {load}", shorten(&point.workload)) } else { load };
     let values = [("platform", shorten(comparison.label(curve))), ("load", level)];
     let place = say(language, Sentence::PlatformAt, &values);
@@ -202,13 +210,13 @@ fn head(shape: Shape, language: Language) -> Vec<String> {
     head
 }
 
-fn row(shape: Shape, label: &str, point: &PointSummary, language: Language) -> Vec<String> {
+fn row(shape: Shape, label: &str, curve: &Curve<'_>, point: &PointSummary, language: Language) -> Vec<String> {
     let mark = if point.valid { "" } else { " !" };
     let failed: u64 = point.requests.failed.values().sum();
     let mut cells = vec![shorten(label)];
     cells.extend(shape.many_workloads.then(|| shorten(&point.workload)));
     cells.extend([
-        format!("{}{mark}", load_text(&point.load, language)),
+        format!("{}{mark}", point_text(curve, point, language)),
         format::count(point.requests.ok),
         format::count(failed),
     ]);

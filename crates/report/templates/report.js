@@ -133,6 +133,19 @@
           symbolSize: 9, showSymbol: true, connectNulls: false, lineStyle: { color: colour(curve.platform), width: 2, type: DASHES[p] },
           itemStyle: { color: colour(curve.platform) }, emphasis: { scale: 1.5, lineStyle: { width: 3 } }, z: 3
         });
+        // Where the sweep bends, on the first percentile shown.
+        if (p === percentiles[0]) {
+          var rings = curve.knees.filter(function (knee) {
+            var point = data.points[knee.point];
+            return point[y][p] && point[x] !== null;
+          });
+          series[series.length - 1].markPoint = {
+            silent: true, animation: false, symbol: "circle", symbolSize: 20,
+            itemStyle: { color: "transparent", borderColor: colour(curve.platform), borderWidth: 2 },
+            label: { show: true, position: "bottom", distance: 4, color: colour(curve.platform), fontWeight: 600, textBorderColor: css("--card"), textBorderWidth: 3, formatter: function (m) { return m.name; } },
+            data: rings.map(function (knee) { var point = data.points[knee.point]; return { name: knee.label, coord: [point[x], point[y][p][0]] }; })
+          };
+        }
         if (bars.length) {
           series.push({
             type: "line", data: bars, symbol: "none", silent: true, connectNulls: false, z: 2, tooltip: { show: false },

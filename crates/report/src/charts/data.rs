@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::palette::{ON_DARK, ON_LIGHT};
 use crate::format;
 use crate::messages::{Label, Language, Message as _};
-use crate::view::comparison::{Comparison, kind_text, level, load_text};
+use crate::view::comparison::{Comparison, Curve, kind_text, level, point_text};
 use crate::view::values::{Quantile, quantile};
 
 #[derive(Serialize)]
@@ -46,6 +46,15 @@ struct CurveData {
     group: usize,
     /// Positions in `points`.
     points: Vec<usize>,
+    /// Where it bends.
+    knees: Vec<KneeData>,
+}
+
+#[derive(Serialize)]
+struct KneeData {
+    label: &'static str,
+    /// Position in `points`.
+    point: usize,
 }
 
 #[derive(Serialize)]
@@ -143,20 +152,25 @@ pub(crate) fn json(comparison: &Comparison<'_>, language: Language) -> String {
             let mut own = Vec::new();
             for point in &curve.points {
                 own.push(points.len());
-                let load = load_text(&point.load, language);
+                let load = point_text(curve, point, language);
                 match levels.iter_mut().find(|(_, l)| l.label == load) {
                     Some((_, known)) => known.points.push(points.len()),
                     None => levels.push((level(&point.load), LevelData { label: load, points: vec![points.len()] })),
                 }
-                points.push(point_data(comparison.label(curve), curve.platform, curve.workload, point, language));
+                points.push(point_data(comparison.label(curve), curve, point, language));
                 slos.extend(new_slos(&slos, index, point));
             }
-            curves.push(CurveData { platform: curve.platform, group: index, points: own });
+            let knees = comparison.knees(curve).into_iter().filter_map(|(label, point)| {
+                let position = curve.points.iter().position(|p| p.point == point.point)?;
+                Some(KneeData { label: label.text(language), point: *own.get(position)? })
+            });
+            let knees = knees.collect();
+            curves.push(CurveData { platform: curve.platform, group: index, points: own, knees });
         }
         levels.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let label = group.first().map_or_else(String::new, |c| {
-            format!("{}{}{}", c.workload, language.comma(), kind_text(c.open_loop, language))
-        });
+        let label = group
+            .first()
+            .map_or_else(String::new, |c| format!("{}{}{}", c.workload, language.comma(), kind_text(c, language)));
         group_data.push(Group { label, levels: levels.into_iter().map(|(_, l)| l).collect() });
     }
     let mut labels: serde_json::Map<_, _> =
@@ -192,13 +206,13 @@ fn new_slos<'a>(known: &[SloLines<'a>], group: usize, point: &'a PointSummary) -
     point.slo.iter().map(lines).filter(is_new).collect()
 }
 
-fn point_data(label: &str, platform: usize, workload: &str, point: &PointSummary, language: Language) -> PointData {
-    let load = load_text(&point.load, language);
+fn point_data(label: &str, curve: &Curve<'_>, point: &PointSummary, language: Language) -> PointData {
+    let load = point_text(curve, point, language);
     let series = &point.series;
     PointData {
-        label: format!("{label} · {workload} · {load}"),
+        label: format!("{label} · {} · {load}", curve.workload),
         load,
-        platform,
+        platform: curve.platform,
         valid: point.valid,
         req_s: point.throughput.req_s,
         tok_s: point.throughput.output_tok_s,

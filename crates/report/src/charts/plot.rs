@@ -28,6 +28,8 @@ pub(crate) struct Plot {
     pub(crate) lines: Vec<Line>,
     /// Horizontal rules (limits).
     pub(crate) rules: Vec<(String, f64)>,
+    /// Points to point out: a ring with its name.
+    pub(crate) rings: Vec<Ring>,
     /// Names and colours.
     pub(crate) legend: Vec<(String, &'static str)>,
     /// A remark under it.
@@ -56,6 +58,19 @@ pub(crate) struct Dot {
     pub(crate) y: f64,
     /// Drawn hollow: not valid.
     pub(crate) hollow: bool,
+}
+
+/// A point that is pointed out.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring {
+    /// What it is.
+    pub(crate) name: String,
+    /// Its colour.
+    pub(crate) colour: &'static str,
+    /// Horizontal.
+    pub(crate) x: f64,
+    /// Vertical.
+    pub(crate) y: f64,
 }
 
 /// From a value to a position.
@@ -157,6 +172,17 @@ impl Plot {
         );
         for line in &self.lines {
             draw(&mut out, line, &x, &y);
+        }
+        for ring in &self.rings {
+            let Some((cx, cy)) = x.place(ring.x).zip(y.place(ring.y)) else { continue };
+            let _ = write!(
+                out,
+                r##"<circle cx="{cx:.1}" cy="{cy:.1}" r="9" fill="none" stroke="{}" stroke-width="2"/><text x="{cx:.1}" y="{:.1}" text-anchor="middle" font-weight="600" fill="{}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{}</text>"##,
+                ring.colour,
+                cy + 24.0,
+                ring.colour,
+                escape(&ring.name)
+            );
         }
         for (name, value) in &self.rules {
             rule(&mut out, name, y.place(*value));

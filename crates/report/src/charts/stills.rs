@@ -3,7 +3,7 @@
 use kneepoint_model::summary::{Distribution, PointSummary, SeriesPoint, SloSummary};
 
 use super::palette::on_light;
-use super::plot::{Dot, Line, Plot};
+use super::plot::{Dot, Line, Plot, Ring};
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence};
 use crate::view::comparison::{Comparison, Curve, load_text, same_level};
@@ -49,7 +49,9 @@ pub(crate) fn stills(comparison: &Comparison<'_>, language: Language) -> Vec<Sti
     for (index, group) in groups.iter().enumerate() {
         let suffix = if groups.len() > 1 { format!("-{}", index + 1) } else { String::new() };
         curves(comparison, group, &suffix, language, &mut all);
-        if let Some(level) = common_level(group) {
+        // The steps of a search are held as long as the search needs, to name a rate; its chart is the curve.
+        let is_search = group.iter().any(|c| c.search.is_some());
+        if let Some(level) = common_level(group).filter(|_| !is_search) {
             distributions(comparison, group, level, &suffix, language, &mut all);
             over_time(comparison, group, level, &suffix, language, &mut all);
         }
@@ -93,7 +95,7 @@ fn title(
     let Some(first) = group.first().filter(|_| comparison.groups().len() > 1) else {
         return say(language, alone, values);
     };
-    let kind = crate::view::comparison::kind_text(first.open_loop, language);
+    let kind = crate::view::comparison::kind_text(first, language);
     let mut values = values.to_vec();
     values.push(("workload", format!("{}{}{kind}", first.workload, language.comma())));
     say(language, among, &values)
@@ -120,6 +122,14 @@ fn curve_plot(
             });
         }
     }
+    let rings = group.iter().flat_map(|curve| {
+        let ring = |(name, p): (Label, &PointSummary)| {
+            let name = name.text(language).to_owned();
+            Some(Ring { name, colour: on_light(curve.platform), x: x(p)?, y: quantile(of(p), "p50").value()? })
+        };
+        comparison.knees(curve).into_iter().filter_map(ring)
+    });
+    let rings = rings.collect();
     let mut rules: Vec<(String, f64)> = Vec::new();
     for (name, value) in
         group.iter().flat_map(|c| &c.points).flat_map(|p| &p.slo).filter_map(|(n, s)| Some((n, limit(s)?)))
@@ -138,6 +148,7 @@ fn curve_plot(
         log_y: spans_widely(&lines),
         lines,
         rules,
+        rings,
         legend: legend(comparison, group),
         note: say(language, Sentence::PercentileNote, &[("hollow", hollow)]),
         ..Plot::default()

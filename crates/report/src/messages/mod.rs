@@ -258,6 +258,15 @@ mod tests {
             "TPOT",
             "token/s",
             "ms",
+            "R²",
+            "DNS",
+            "TCP",
+            "E2E",
+            "E2E − RTT/2",
+            "E2E − RTT",
+            "n = {n}",
+            "TTFT +{percentile}",
+            "ITL ±{percentile}",
         ];
         let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
         for (key, en, zh) in everything() {

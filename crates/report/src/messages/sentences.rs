@@ -50,6 +50,87 @@ catalogue! {
         FactNoValid: "{platform}: no valid load level, so no verdict.", "{platform}：没有有效的负载水平，不作结论。";
         FactInvalidAbove: "Not valid, and so not used: {loads}.", "以下负载水平无效，未予采用：{loads}。";
 
+        // Verdict and capacity, by a search.
+        SearchOnly: "{platform} sustains {range} by its search.", "按搜索结果，{platform} 的承载能力为 {range}。";
+        SearchWinner: "{platform} sustains the most by its search: {range}. The difference is clear: every other search ended at or below that.",
+            "按搜索结果，{platform} 承载能力最强：{range}。差异明确：其他平台的搜索上限均不高于此。";
+        SearchLikely: "{platform} sustains the most of those that could be judged by their search: {range}.",
+            "在搜索结果可供评判的平台中，{platform} 承载能力最强：{range}。";
+        SearchTie: "The searches tell no difference between {platforms}: the ranges their capacities lie in overlap.",
+            "{platforms} 的承载能力区间相互重叠，搜索结果无法区分高下。";
+        SearchNobody: "No search found a rate that meets it at a valid step.", "没有任何搜索在有效的步骤中找到达标的速率。";
+        SearchUnsound: "Searches that rest on steps which are not valid are not used.", "依据无效步骤得出的搜索结果未予采用。";
+        CapacityBetween: "{platform}: meets {slo} ({share}) at {low} and misses it at {high}; the capacity lies between.",
+            "{platform}：在 {low} 下满足 {slo}（{share}），在 {high} 下不满足，承载能力介于两者之间。";
+        CapacityAtMostMet: "{platform}: meets {slo} ({share}) at {low}, the highest rate that the search may try; the capacity may be larger.",
+            "{platform}：在搜索允许的最高速率 {low} 下仍满足 {slo}（{share}），承载能力可能更高。";
+        CapacityAtLeast: "{platform}: meets {slo} ({share}) at {low}; no rate was found that surely misses it.",
+            "{platform}：在 {low} 下满足 {slo}（{share}），未找到确定不满足的速率。";
+        CapacityBelow: "{platform}: misses {slo} ({share}) at {high} already, and no lower rate that was tried meets it.",
+            "{platform}：在 {high} 下已不满足 {slo}（{share}），更低的已测速率也均未达标。";
+        CapacityUnknown: "{platform}: whether {slo} ({share}) is met could not be told at any rate.",
+            "{platform}：在任何速率下都无法判定是否满足 {slo}（{share}）。";
+        CapacityUnconfirmed: "It was not measured again to confirm it.", "该结果未经重复测量确认。";
+        CapacityConfirmedOnce: "Measured once more at that rate, it met it again.", "在该速率下又测量一次，再次达标。";
+        CapacityConfirmed: "Measured {n} more times at that rate, it met it each time.", "在该速率下又测量 {n} 次，每次均达标。";
+        CapacityIncomplete: "The search did not come to its end, so the range is wider than it was to be.",
+            "搜索未完成，区间比预期更宽。";
+        CapacityNotValid: "No step at {low} is valid: read the reasons before you rely on it.",
+            "{low} 下没有有效的步骤：采信之前请先查看原因。";
+        CapacityClientLimit: "At {high} this client was late or short of CPU: it, not the platform, may have been the limit.",
+            "在 {high} 下客户端过晚或 CPU 不足：瓶颈可能在客户端，而非平台。";
+        KneeLatencyAt: "{platform}: latency climbs from {load} on (knee of this sweep).",
+            "{platform}：延迟自 {load} 起明显上升（本次逐级测试的拐点）。";
+        KneeThroughputAt: "{platform}: throughput lags behind load from {load} on (knee of this sweep).",
+            "{platform}：吞吐自 {load} 起落后于负载（本次逐级测试的拐点）。";
+        KneeBeforeSlo: "That is {n} times the capacity for {slo}: the curve bends before {slo} is missed.",
+            "为 {slo} 承载能力的 {n} 倍：曲线先出现拐点，之后才不满足 {slo}。";
+        KneeAfterSlo: "That is {n} times the capacity for {slo}: {slo} is missed before the curve bends.",
+            "为 {slo} 承载能力的 {n} 倍：曲线出现拐点之前已不满足 {slo}。";
+        KneeAtSlo: "That is the capacity for {slo}.", "恰为 {slo} 的承载能力。";
+        CapacityIntro: "How much each platform takes: by a search for the highest rate within an SLO, by the most of any second, and by what lasted.",
+            "各平台能承载多少：依据在 SLO 内搜索到的最高速率、任意一秒的峰值，以及可持续的吞吐。";
+        NoteNoDns: "Nothing had to be resolved.", "无需解析域名。";
+        NoteAllKept: "No request of this point opened a connection.", "该测试点没有请求新建连接。";
+        NoteNoneKept: "Every request of this point opened a connection.", "该测试点的每个请求都新建连接。";
+        NoteNoTls: "No TLS handshake: plain HTTP, or every connection was kept.", "没有 TLS 握手：使用明文 HTTP，或连接均被复用。";
+        NotePhases: "Medians in ms over the requests in which the phase happened; TCP and TLS over new connections only, DNS once before the run. The phases of one request add up to its response time from sent; medians need not.",
+            "各阶段的中位数（ms），仅统计经历该阶段的请求；TCP 与 TLS 仅统计新建连接，DNS 为测试前的一次解析。单个请求的各阶段之和为其自发出起的响应时间，中位数之和则未必相等。";
+        NoteNoRtt: "No round trip was measured.", "未测得往返时间。";
+        NoteNoProbe: "The plan asks for no probe (`rtt_probe`).", "计划未要求探测（`rtt_probe`）。";
+        NoteBelowZero: "{n} requests took less than the round trip taken off; their figures are below 0 and not cut.",
+            "{n} 个请求的耗时短于所扣除的往返时间，其数值为负，未作截断。";
+        NoteNetwork: "E2E − RTT/2 leaves one way of the network in; E2E − RTT takes both ways off, and one more round trip for each that opening the connection took.",
+            "E2E − RTT/2 中仍含单程网络时间；E2E − RTT 扣除双程，新建连接时再扣除建连所需的各次往返。";
+        NoteNoJitter: "n does not support a p95.", "样本数不足以支撑 p95。";
+        NoteTooShortToTell: "Too little to tell.", "数据过少，无法判断。";
+        NoteSteadiness: "Jitter: p95 − p50. Steady: latencies settled within the first half of the window (MSER-5); a transient at its start is left out of the latencies, not of counts and rates.",
+            "抖动为 p95 − p50。平稳指延迟在窗口前半段内趋稳（MSER-5）；开头的过渡段不计入延迟分布，但仍计入计数与速率。";
+        NoteCalibration: "Measured against a server of known timing inside the client's own process, at the plan's largest load; gaps are off either way.",
+            "以客户端进程内时刻已知的服务器为参照，按计划的最大负载测得；间隔误差包括偏早与偏晚。";
+        NoteServerLate: "The server itself was later than what is told of the client: this machine was busy, and a smaller error of the client cannot be seen.",
+            "服务器自身的延迟大于测得的客户端误差：本机当时繁忙，无法分辨更小的客户端误差。";
+        NoteNoKernelStamps: "The kernel gave no timestamps.", "内核未提供时间戳。";
+        NoteNotCalibrated: "The client was not calibrated before this run.", "测试前未校准客户端。";
+        NoteNoLevelCounts: "No level counts: each was not valid for another reason than overload.", "没有可计入的负载水平：均因过载以外的原因无效。";
+        NoteNoPlateau: "The levels measured show no plateau.", "已测的负载水平未显示平台期。";
+        NoteNothingStable: "No level measured is stable by this rule.", "已测的负载水平均不满足该稳定规则。";
+        NoteStableChance: "Chance alone may explain that the rule was met.", "满足该规则可能仅出于偶然。";
+        NoteStableHighest: "The highest level measured: more may be sustained.", "已是测得的最高负载，实际可能更高。";
+        NoteStableChanceHighest: "The highest level measured, and chance alone may explain that the rule was met.", "已是测得的最高负载，且满足该规则可能仅出于偶然。";
+        NoteMaxAgainstStable: "The best second is a peak that does not last. Stable throughput is that of the highest level at which the rule was met and the platform kept up.",
+            "峰值只是某一秒的最大值，不可持续。稳定速率取满足规则且平台跟得上的最高负载水平。";
+        NoteKneeFewLevels: "Fewer than five different levels that count.", "可计入的不同负载水平少于五级。";
+        NoteKneeNoBend: "The curve does not bend within this sweep.", "曲线在测试范围内没有拐点。";
+        NoteKneeOfSweep: "A knee depends on the range of loads swept (Kneedle on the smoothed curve; two lines as a check). × capacity: below 1 the curve bends first, above 1 the SLO is missed first.",
+            "拐点取决于逐级测试的负载范围（在平滑后的曲线上用 Kneedle 求得，两段直线用于核对）。倍数小于 1 表示曲线先出现拐点，大于 1 表示先不满足 SLO。";
+        NoteUsl: "X(N) = γN ÷ (1 + σ(N − 1) + κN(N − 1)), N requests in flight, fitted to the levels that count.",
+            "`X(N) = γN ÷ (1 + σ(N − 1) + κN(N − 1))`，N 为在途请求数，对可计入的负载水平拟合。";
+        NoteUslNoPeak: "The fitted law never falls: it has no peak.", "拟合曲线始终不下降，没有峰值。";
+        NoteUslNoR2: "All throughputs are alike: there is no variance to explain.", "各级吞吐相同，没有可解释的方差。";
+        NoteScaling: "Growth of throughput over growth of load; 100% where throughput grows as load does.",
+            "吞吐增长与负载增长之比；吞吐与负载同步增长时为 100%。";
+
         // Verdict, without an SLO.
         NoSlo: "The plan sets no SLO, so there is no capacity to name; here are the facts.", "测试计划未设置 SLO，无法给出承载上限，仅列出事实。";
         FactLowest: "{platform}: at {load}, the lowest valid level, TTFT p50 {p50}, p95 {p95}; {tokens}.",
@@ -75,6 +156,11 @@ catalogue! {
         // Warnings.
         NoWarnings: "Nothing stands against these figures.", "未发现影响数据可信度的问题。";
         RunLimitReached: "{run}: the run was ended by a limit of its plan; {done} of {planned} points were measured.", "{run}：测试因达到计划中的上限而结束，共 {planned} 个测试点，已测 {done} 个。";
+        RunLimitReachedAt: "{run}: {limit}; the run ended there, and {done} of {planned} points were measured.", "{run}：{limit}，测试就此结束；共 {planned} 个测试点，已测 {done} 个。";
+        LimitFigure: "{limit} limit reached: {observed} of {allowed}", "达到{limit}上限：{observed}，上限 {allowed}";
+        SkippedAtPlateau: "{run}: throughput had stopped growing, so the sweep ended there (`stop_at_plateau`) and these levels were left out:",
+            "{run}：吞吐已不再增长，测试按 `stop_at_plateau` 结束，略过以下负载水平：";
+        PointNumber: "point {n} of the plan", "计划中的第 {n} 个测试点";
         RunInterrupted: "{run}: the run was stopped by the user before its end; {done} of {planned} points were measured.", "{run}：测试被用户提前中断，共 {planned} 个测试点，已测 {done} 个。";
         RunFailed: "{run}: the run ended early by an error of its own; {done} of {planned} points were measured.", "{run}：测试因自身错误提前终止，共 {planned} 个测试点，已测 {done} 个。";
         RunKilled: "{run}: the run was killed, or is still going; {done} of {planned} points are in this report.", "{run}：测试被强制终止或仍在进行，共 {planned} 个测试点，本报告包含 {done} 个。";

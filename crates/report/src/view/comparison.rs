@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kneepoint_model::plan::Arrival;
-use kneepoint_model::summary::{LoadSummary, PointSummary, RunSummary};
+use kneepoint_model::summary::{self, LoadAxis, LoadSummary, PointSummary, RunSummary};
 
 use crate::Run;
 use crate::format;
@@ -33,7 +33,18 @@ pub(crate) struct PlatformView<'a> {
     pub(crate) simulated: bool,
 }
 
-/// The points of one platform under one workload and one kind of load.
+/// A search of one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Searched<'a> {
+    /// Index of its load in the plan.
+    pub(crate) load: usize,
+    /// The SLO searched for.
+    pub(crate) slo: &'a str,
+    /// How its arrivals are spaced.
+    pub(crate) arrival: Option<Arrival>,
+}
+
+/// The points of one platform under one workload and one kind of load; the steps of a search stand by themselves.
 pub(crate) struct Curve<'a> {
     /// Index into the platforms.
     pub(crate) platform: usize,
@@ -41,6 +52,8 @@ pub(crate) struct Curve<'a> {
     pub(crate) workload: &'a str,
     /// `true` for rates, `false` for concurrency levels.
     pub(crate) open_loop: bool,
+    /// The search whose steps these are; `None` for the plan's own levels.
+    pub(crate) search: Option<Searched<'a>>,
     /// Lowest load first.
     pub(crate) points: Vec<&'a PointSummary>,
 }
@@ -59,11 +72,16 @@ impl<'a> Comparison<'a> {
                 continue;
             };
             let open_loop = point.load.rate_rps.is_some();
-            let same =
-                |c: &&mut Curve<'a>| c.platform == platform && c.workload == point.workload && c.open_loop == open_loop;
+            let arrival = point.load.arrival;
+            let search = point.search.as_ref().map(|s| Searched { load: s.load, slo: &s.slo, arrival });
+            let same = |c: &&mut Curve<'a>| {
+                c.platform == platform && c.workload == point.workload && c.open_loop == open_loop && c.search == search
+            };
             match curves.iter_mut().find(same) {
                 Some(curve) => curve.points.push(point),
-                None => curves.push(Curve { platform, workload: &point.workload, open_loop, points: vec![point] }),
+                None => {
+                    curves.push(Curve { platform, workload: &point.workload, open_loop, search, points: vec![point] });
+                }
             }
         }
         for curve in &mut curves {
@@ -87,12 +105,54 @@ impl<'a> Comparison<'a> {
         self.workloads.len() > 1
     }
 
-    /// Curves that may be held against each other: same workload, same kind of load.
+    /// What a search found; `None` for a curve that is none.
+    pub(crate) fn search_result(&self, curve: &Curve<'a>) -> Option<&'a summary::SearchResult> {
+        let search = curve.search?;
+        let platform = &self.platforms[curve.platform];
+        let mut of_run = self.runs[platform.run].summary.curves.iter();
+        let own =
+            |c: &&summary::Curve| c.platform == platform.name && c.workload == curve.workload && c.load == search.load;
+        of_run.find(own)?.search.as_ref()
+    }
+
+    /// The points at which a sweep bends, with the name of each knee: at most one for latency and one for throughput of
+    /// each load of the plan.
+    pub(crate) fn knees(&self, curve: &Curve<'a>) -> Vec<(Label, &'a PointSummary)> {
+        let platform = &self.platforms[curve.platform];
+        let own = |c: &&summary::Curve| {
+            curve.search.is_none()
+                && c.search.is_none()
+                && c.platform == platform.name
+                && c.workload == curve.workload
+                && (c.axis == LoadAxis::RateRps) == curve.open_loop
+        };
+        let mut found = Vec::new();
+        for c in self.runs[platform.run].summary.curves.iter().filter(own) {
+            let at = |knee: &Option<summary::KneeAt>| knee.as_ref().and_then(|k| k.point);
+            let (latency, throughput) = (at(&c.knee.latency), at(&c.knee.throughput));
+            let both = latency.is_some() && latency == throughput;
+            let named = [
+                (if both { Label::MarkKnee } else { Label::MarkKneeLatency }, latency),
+                (Label::MarkKneeThroughput, throughput.filter(|_| !both)),
+            ];
+            found.extend(
+                named
+                    .into_iter()
+                    .filter_map(|(label, index)| Some((label, *curve.points.iter().find(|p| Some(p.point) == index)?))),
+            );
+        }
+        found
+    }
+
+    /// Curves that may be held against each other: same workload, same kind of load, searches for one SLO.
     pub(crate) fn groups(&self) -> Vec<Vec<&Curve<'a>>> {
         let mut groups: Vec<Vec<&Curve<'a>>> = Vec::new();
         for curve in &self.curves {
             let same = |g: &&mut Vec<&Curve<'a>>| {
-                g.first().is_some_and(|c| c.workload == curve.workload && c.open_loop == curve.open_loop)
+                g.first().is_some_and(|c| {
+                    let what = |c: &Curve<'a>| c.search.map(|s| (s.slo, s.arrival));
+                    c.workload == curve.workload && c.open_loop == curve.open_loop && what(c) == what(curve)
+                })
             };
             match groups.iter_mut().find(same) {
                 Some(group) => group.push(curve),
@@ -100,6 +160,14 @@ impl<'a> Comparison<'a> {
             }
         }
         groups
+    }
+}
+
+impl Curve<'_> {
+    /// Which step of its search a point is, from 1; `None` for a level of the plan.
+    pub(crate) fn step(&self, point: &PointSummary) -> Option<usize> {
+        self.search?;
+        Some(self.points.iter().filter(|p| p.point <= point.point).count())
     }
 }
 
@@ -187,6 +255,11 @@ pub(crate) fn same_level(a: &LoadSummary, b: &LoadSummary) -> bool {
     a.rate_rps.is_some() == b.rate_rps.is_some() && (level(a) - level(b)).abs() <= 1e-9 * level(a).abs().max(1.0)
 }
 
+/// `true` if both are the same rate.
+pub(crate) fn same_rate(a: Option<f64>, b: Option<f64>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(1.0))
+}
+
 /// A load level in words: `8 req/s`.
 pub(crate) fn load_text(load: &LoadSummary, language: Language) -> String {
     let label = match (load.rate_rps, load.arrival) {
@@ -197,8 +270,20 @@ pub(crate) fn load_text(load: &LoadSummary, language: Language) -> String {
     language.say(label, &[("n", &format::plain(level(load)))])
 }
 
-/// `open loop` or `closed loop`.
-pub(crate) fn kind_text(open_loop: bool, language: Language) -> &'static str {
-    use crate::messages::Message as _;
-    if open_loop { Label::OpenKind.text(language) } else { Label::ClosedKind.text(language) }
+/// The load of a point, and which step of a search it is: `8 req/s, search step 3`.
+pub(crate) fn point_text(curve: &Curve<'_>, point: &PointSummary, language: Language) -> String {
+    let load = load_text(&point.load, language);
+    match curve.step(point) {
+        Some(step) => language.say(Label::LoadAtStep, &[("load", &load), ("step", &step.to_string())]),
+        None => load,
+    }
+}
+
+/// `open loop`, `closed loop` or `search for realtime`.
+pub(crate) fn kind_text(curve: &Curve<'_>, language: Language) -> String {
+    match (curve.search, curve.open_loop) {
+        (Some(search), _) => language.say(Label::SearchKind, &[("slo", search.slo)]),
+        (None, true) => language.say(Label::OpenKind, &[]),
+        (None, false) => language.say(Label::ClosedKind, &[]),
+    }
 }

@@ -1,12 +1,13 @@
 //! A whole report in the order in which it is read, ready for any output format.
 
+use super::capacity::{Capacity, capacity};
 use super::comparison::Comparison;
 use super::method::{RunMethod, methods, validity};
 use super::table::Table;
 use super::values::say;
 use super::verdict::{Verdict, verdicts};
 use super::warnings::{Warning, warnings};
-use super::{points, tables};
+use super::{phases, points, tables};
 use crate::Run;
 use crate::charts::stills::{Still, stills};
 use crate::messages::{Label, Language, Message as _, Sentence, TERMS};
@@ -29,6 +30,8 @@ pub(crate) struct Document<'a> {
     pub(crate) compared: bool,
     /// The warnings.
     pub(crate) warnings: Vec<Warning>,
+    /// What the levels of each load show together.
+    pub(crate) capacity: Option<Capacity>,
     /// Still charts.
     pub(crate) stills: Vec<Still>,
     /// The tables of figures.
@@ -52,6 +55,7 @@ impl<'a> Document<'a> {
         figures.extend(tables::slos(comparison, language));
         figures.extend([
             tables::throughput(comparison, language),
+            phases::steadiness(comparison, language),
             points::outcomes(comparison, language),
             points::failures(comparison, language),
         ]);
@@ -59,8 +63,11 @@ impl<'a> Document<'a> {
         figures.extend([
             tables::with_failures(comparison, language),
             points::tokens(comparison, language),
-            points::client(comparison, language),
+            phases::phases(comparison, language),
         ]);
+        figures.extend(phases::network(comparison, language));
+        figures.extend(phases::calibration(comparison, language));
+        figures.push(points::client(comparison, language));
         let first = comparison.runs.first();
         let metrics = first.map_or(kneepoint_model::summary::METRICS_VERSION, |r| r.summary.metrics);
         let tool = first.map_or("", |r| r.manifest.tool.as_str());
@@ -73,6 +80,7 @@ impl<'a> Document<'a> {
             has_points: !comparison.curves.is_empty(),
             compared: comparison.platforms.len() > 1,
             warnings: warnings(comparison, language),
+            capacity: capacity(comparison, language),
             stills: stills(comparison, language),
             figures,
             methods: methods(comparison, language),

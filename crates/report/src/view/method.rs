@@ -1,15 +1,16 @@
 //! What was tested and how: the run, the platforms, the validity of each point.
 
 use kneepoint_model::bundle::{Observed, RunStatus};
-use kneepoint_model::plan::LengthControl;
+use kneepoint_model::plan::{EndPolicy, LengthControl};
 use kneepoint_model::summary::Severity;
 
 use super::comparison::Comparison;
+use super::plan::{PlanText, limit_text};
 use super::points::clock_text;
 use super::table::{Cell, Table};
 use super::tables::{point_cells, point_columns, push_point};
 use super::values::say;
-use super::warnings::{Weight, evidence_text, figure_with_limit};
+use super::warnings::{Weight, evidence_text, figure_with_limit, points_done};
 use crate::messages::{Label, Language, Message as _, Sentence, reason_text};
 use crate::{Run, format};
 
@@ -81,7 +82,9 @@ fn run_table(index: usize, run: &Run<'_>, language: Language) -> Table {
     row(Label::RunStarted, Some(summary.run.started.clone()));
     row(Label::RunEnded, manifest.ended.clone());
     row(Label::RunStatus, Some(status_text(summary.run.status, language).to_owned()));
-    row(Label::PointsMeasured, Some(format!("{} / {}", summary.points.len(), summary.run.points_planned)));
+    row(Label::PointsMeasured, Some(points_text(run, language)));
+    row(Label::RunLimit, limit_row(run, language));
+    row(Label::EndPolicy, end_policies(run, language));
     row(Label::Seed, Some(summary.run.seed.to_string()));
     row(Label::ToolVersion, Some(manifest.tool.clone()));
     row(Label::MetricsVersion, Some(summary.metrics.to_string()));
@@ -95,6 +98,42 @@ fn run_table(index: usize, run: &Run<'_>, language: Language) -> Table {
         }),
     );
     table
+}
+
+/// Points measured of those planned, and what else there is to say of their number.
+fn points_text(run: &Run<'_>, language: Language) -> String {
+    let summary = run.summary;
+    let done = points_done(summary);
+    let steps = summary.points.len() - done;
+    let mut parts = vec![format!("{done} / {}", summary.run.points_planned)];
+    let mut add = |label: Label, n: usize| {
+        parts.extend((n > 0).then(|| language.say(label, &[("n", &n.to_string())])));
+    };
+    add(Label::PointsSkipped, summary.run.skipped.len());
+    add(Label::PointsOfSearch, steps);
+    parts.join(language.comma_in_head())
+}
+
+/// The limit that ended the run, or that none did.
+fn limit_row(run: &Run<'_>, language: Language) -> Option<String> {
+    let plan = PlanText::read(run.plan_yaml);
+    let reached = run.summary.run.limit.map(|limit| limit_text(limit, plan.currency(), language));
+    Some(reached.unwrap_or_else(|| Label::RunLimitNone.text(language).to_owned()))
+}
+
+/// What became of the requests that were open when a window ended; each policy once.
+fn end_policies(run: &Run<'_>, language: Language) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    for at_end in run.summary.points.iter().filter_map(|p| p.at_end) {
+        let text = match at_end.policy {
+            EndPolicy::Drain => language.say(Label::EndDrain, &[("n", &format::plain(at_end.drain_s))]),
+            EndPolicy::Cancel => Label::EndCancel.text(language).to_owned(),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    (!said.is_empty()).then(|| said.join(language.semicolon()))
 }
 
 fn status_text(status: RunStatus, language: Language) -> &'static str {

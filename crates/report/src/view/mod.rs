@@ -2,11 +2,15 @@
 //!
 //! Everything here is plain text still to be escaped; it knows no output format.
 
+pub(crate) mod capacity;
 pub(crate) mod comparison;
 pub(crate) mod document;
 pub(crate) mod fastest;
 pub(crate) mod method;
+pub(crate) mod phases;
+pub(crate) mod plan;
 pub(crate) mod points;
+pub(crate) mod search;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod values;

@@ -16,6 +16,10 @@ pub(crate) fn outcomes(comparison: &Comparison<'_>, language: Language) -> Table
     point_columns(&mut table, comparison, language);
     table.numbers(&[Label::Scheduled, Label::Sent, Label::Succeeded, Label::Failed, Label::CutCount], language);
     table.numbers(&[Label::Unsent, Label::LateCount, Label::NewConnections, Label::StaleConnections], language);
+    let held_back = comparison.points().any(|(_, p)| p.requests.dropped + p.requests.held_back > 0);
+    if held_back {
+        table.numbers(&[Label::Dropped, Label::HeldBack], language);
+    }
     table.numbers(&[Label::StreamedShare], language);
     table.numbers(&[Label::WarmUp], language);
     for (curve, point) in comparison.points() {
@@ -24,6 +28,9 @@ pub(crate) fn outcomes(comparison: &Comparison<'_>, language: Language) -> Table
         let counts =
             [r.scheduled, r.sent, r.ok, failed, r.cut, r.unsent, r.late, r.new_connections, r.stale_connections];
         let mut rest: Vec<Cell> = counts.into_iter().map(|n| Cell::number(format::count(n))).collect();
+        if held_back {
+            rest.extend([r.dropped, r.held_back].map(|n| Cell::number(format::count(n))));
+        }
         rest.push(table.number_or(point.streamed_share, format::percent, Sentence::NoteNoSamples, language));
         rest.push(Cell::number(format::count(r.warm_up)));
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
@@ -97,9 +104,11 @@ pub(crate) fn client(comparison: &Comparison<'_>, language: Language) -> Table {
     let mut table = Table::new("client", Label::ClientTable.text(language));
     point_columns(&mut table, comparison, language);
     table.numbers(&[Label::LagP50, Label::LagP99, Label::LagMax, Label::QueueP50, Label::QueueP99], language);
-    table.numbers(&[Label::KernelP50, Label::KernelP99, Label::BusiestThread, Label::ProcessCpu], language);
+    table.numbers(&[Label::KernelP50, Label::KernelP99, Label::MappingError], language);
+    table.numbers(&[Label::BusiestThread, Label::CpuWait, Label::ProcessCpu], language);
     table.words(Label::OpenLoop, language);
     table.words(Label::Clock, language);
+    table.words(Label::Calibrated, language);
     for (curve, point) in comparison.points() {
         let c = &point.client;
         let lag_max = c.schedule_lag_ms.max;
@@ -115,7 +124,10 @@ pub(crate) fn client(comparison: &Comparison<'_>, language: Language) -> Table {
         ] {
             rest.push(bare_quantile(&mut table, d, name, language));
         }
+        let micros = c.clock_mapping_error_ms.map(|ms| ms * 1000.0);
+        rest.push(table.number_or(micros, format::number, Sentence::NoteNoKernelStamps, language));
         rest.push(table.number_or(c.cpu_share, format::percent, Sentence::NoteNotSeen, language));
+        rest.push(table.number_or(c.cpu_wait_share, format::percent, Sentence::NoteNotSeen, language));
         rest.push(table.number_or(c.process_cpu_share, format::percent, Sentence::NoteNotSeen, language));
         rest.push(match point.open_loop {
             Some(true) => Cell::text(Label::Yes.text(language)),
@@ -123,6 +135,11 @@ pub(crate) fn client(comparison: &Comparison<'_>, language: Language) -> Table {
             None => Cell { numeric: false, ..table.missing(Sentence::NoteClosedLoop, language) },
         });
         rest.push(Cell::text(clock_text(&c.clock, language)));
+        rest.push(match c.calibrated {
+            Some(true) => Cell::text(Label::CalibratedYes.text(language)),
+            Some(false) => Cell::text(Label::CalibratedNo.text(language)),
+            None => Cell { numeric: false, ..table.missing(Sentence::NoteNotCalibrated, language) },
+        });
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
     }
     table

@@ -1,5 +1,6 @@
 //! The tables with one row a point: key figures, percentiles, throughput.
 
+use kneepoint_model::bundle::PointEnd;
 use kneepoint_model::summary::{Distribution, PointSummary, Ranked};
 
 use super::comparison::{Comparison, Curve, load_text};
@@ -29,9 +30,17 @@ pub(crate) fn point_cells(
         cells.push(Cell::text(curve.workload));
     }
     let mut load = Cell::text(load_text(&point.load, language));
-    if !point.valid {
-        load.sub = Some(Label::Invalid.text(language).to_owned());
-    }
+    let mut remarks: Vec<String> = Vec::new();
+    remarks.extend(curve.step(point).map(|step| language.say(Label::SearchStepN, &[("step", &step.to_string())])));
+    remarks.extend((!point.valid).then(|| Label::Invalid.text(language).to_owned()));
+    let ended = match point.end {
+        PointEnd::OverSaturated => Some(Label::EndedSaturated),
+        PointEnd::Limit => Some(Label::EndedByLimit),
+        PointEnd::Stopped => Some(Label::EndedByUser),
+        PointEnd::Planned => None,
+    };
+    remarks.extend(ended.map(|label| label.text(language).to_owned()));
+    load.sub = (!remarks.is_empty()).then(|| remarks.join(language.comma_in_head()));
     cells.push(load);
     cells
 }
@@ -196,7 +205,7 @@ pub(crate) fn throughput(comparison: &Comparison<'_>, language: Language) -> Tab
     let mut table = Table::new("throughput", Label::ThroughputTable.text(language));
     point_columns(&mut table, comparison, language);
     let requests = [Label::ScheduledReqS, Label::SentReqS, Label::AchievedReqS, Label::InFlightMean];
-    let tokens = [Label::OutputTokS, Label::TotalTokS, Label::MaxOutputTokS, Label::Stability];
+    let tokens = [Label::OutputTokS, Label::TotalTokS, Label::MaxReqS, Label::MaxOutputTokS];
     table.numbers(&requests, language);
     table.numbers(&tokens, language);
     table.numbers(&[Label::SentBytesS, Label::ReceivedBytesS, Label::Window], language);
@@ -209,8 +218,8 @@ pub(crate) fn throughput(comparison: &Comparison<'_>, language: Language) -> Tab
             table.number_or(t.in_flight_mean, format::number, Sentence::NoteNoWindow, language),
             table.number_or(t.output_tok_s, format::number, Sentence::NoteNoTokens, language),
             table.number_or(t.total_tok_s, format::number, Sentence::NoteNoTokens, language),
+            table.number_or(t.max_req_s, format::number, Sentence::NoteShort, language),
             table.number_or(t.max_output_tok_s, format::number, Sentence::NoteNoTokens, language),
-            table.number_or(t.stability, format::number, Sentence::NoteShort, language),
             table.number_or(t.sent_bytes_s, format::bytes, Sentence::NoteNoWindow, language),
             table.number_or(t.received_bytes_s, format::bytes, Sentence::NoteNoWindow, language),
             Cell::number(format::number(point.window_s)),

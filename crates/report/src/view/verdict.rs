@@ -4,6 +4,7 @@ use kneepoint_model::summary::{Interval, PointSummary, SloSummary};
 
 use super::comparison::{Comparison, Curve, kind_text, level, load_text, same_level};
 use super::fastest::{Deciding, deciding_metric, fastest, names, not_comparable};
+use super::search::search_verdict;
 use super::values::{quantile, say, tokens_per_s};
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence};
@@ -34,8 +35,11 @@ pub(crate) fn verdicts(comparison: &Comparison<'_>, language: Language) -> Vec<V
         return vec![Verdict { heading: None, conclusions, facts: Vec::new() }];
     }
     let name_group = groups.len() > 1;
-    let mut verdicts = Vec::new();
-    for group in &groups {
+    // A search names the capacity itself; levels picked by hand only bound it.
+    let searches = groups.iter().filter(|group| group.iter().any(|c| c.search.is_some()));
+    let mut verdicts: Vec<Verdict> =
+        searches.map(|group| search_verdict(comparison, group, name_group, language)).collect();
+    for group in groups.iter().filter(|group| group.iter().all(|c| c.search.is_none())) {
         let mut slos: Vec<&str> = Vec::new();
         for point in group.iter().flat_map(|c| &c.points) {
             for name in point.slo.keys().filter(|n| !slos.contains(&n.as_str())).collect::<Vec<_>>() {
@@ -53,7 +57,7 @@ pub(crate) fn verdicts(comparison: &Comparison<'_>, language: Language) -> Vec<V
 }
 
 /// `true` if a verdict may rest on the point.
-fn usable(point: &PointSummary) -> bool {
+pub(super) fn usable(point: &PointSummary) -> bool {
     point.valid && point.requests.ok > 0
 }
 
@@ -76,7 +80,7 @@ fn best<'c, 'a>(curve: &'c Curve<'a>, slo: &str) -> Option<Best<'c, 'a>> {
     Some(Best { curve, point, slo: point.slo.get(slo)? })
 }
 
-fn slo_heading(group: &[&Curve<'_>], name: &str, name_group: bool, language: Language) -> Option<String> {
+pub(super) fn slo_heading(group: &[&Curve<'_>], name: &str, name_group: bool, language: Language) -> Option<String> {
     let slo = group.iter().flat_map(|c| &c.points).find_map(|p| p.slo.get(name))?;
     let first = group.first()?;
     let values = [
@@ -84,7 +88,7 @@ fn slo_heading(group: &[&Curve<'_>], name: &str, name_group: bool, language: Lan
         ("limits", limits_text(slo, language)),
         ("share", format::percent(slo.share)),
         ("workload", first.workload.to_owned()),
-        ("kind", kind_text(first.open_loop, language).to_owned()),
+        ("kind", kind_text(first, language)),
     ];
     let sentence = if name_group { Sentence::SloHeadingIn } else { Sentence::SloHeading };
     Some(say(language, sentence, &values))
@@ -301,7 +305,7 @@ fn invalid_levels(curve: &Curve<'_>, language: Language) -> Option<String> {
 /// The facts where the plan sets no SLO.
 fn plain_verdict(comparison: &Comparison<'_>, group: &[&Curve<'_>], name_group: bool, language: Language) -> Verdict {
     let heading = group.first().filter(|_| name_group).map(|first| {
-        let kind = kind_text(first.open_loop, language).to_owned();
+        let kind = kind_text(first, language);
         say(language, Sentence::PlainHeadingIn, &[("workload", first.workload.to_owned()), ("kind", kind)])
     });
     let mut conclusions = vec![Sentence::NoSlo.text(language).to_owned()];

@@ -2,9 +2,10 @@
 
 use kneepoint_model::bundle::{LengthEvidence, PlatformEnvironment, RunStatus};
 use kneepoint_model::plan::LengthControl;
-use kneepoint_model::summary::{METRICS_VERSION, PointSummary, Reason, ReasonCode, Severity};
+use kneepoint_model::summary::{METRICS_VERSION, PointSummary, Reason, ReasonCode, Severity, Summary};
 
-use super::comparison::{Comparison, Curve, load_text};
+use super::comparison::{Comparison, Curve, point_text};
+use super::plan::{PlanText, limit_text};
 use super::points::deviation;
 use super::values::say;
 use crate::messages::{Label, Language, Message as _, Sentence, reason_figure, reason_limit, reason_text};
@@ -84,18 +85,33 @@ impl Warning {
 
 fn run_warnings(run: &Run<'_>, language: Language, found: &mut Vec<Warning>) {
     let summary = run.summary;
-    let (done, planned) = (summary.points.len(), summary.run.points_planned);
+    let plan = PlanText::read(run.plan_yaml);
+    let (done, planned) = (points_done(summary), summary.run.points_planned);
+    let limit = summary.run.limit.map(|limit| limit_text(limit, plan.currency(), language));
     let ended = match summary.run.status {
+        RunStatus::LimitReached if limit.is_some() => Some((Weight::Warning, Sentence::RunLimitReachedAt)),
         RunStatus::LimitReached => Some((Weight::Warning, Sentence::RunLimitReached)),
         RunStatus::Interrupted => Some((Weight::Warning, Sentence::RunInterrupted)),
         RunStatus::Failed => Some((Weight::Invalid, Sentence::RunFailed)),
         RunStatus::Running => Some((Weight::Invalid, Sentence::RunKilled)),
-        RunStatus::Complete if done < planned => Some((Weight::Warning, Sentence::PointsMissing)),
+        RunStatus::Complete if done + summary.run.skipped.len() < planned => {
+            Some((Weight::Warning, Sentence::PointsMissing))
+        }
         RunStatus::Complete => None,
     };
     if let Some((weight, sentence)) = ended {
-        let values = [("run", summary.run.name.clone()), ("done", done.to_string()), ("planned", planned.to_string())];
+        let values = [
+            ("run", summary.run.name.clone()),
+            ("done", done.to_string()),
+            ("planned", planned.to_string()),
+            ("limit", limit.unwrap_or_default()),
+        ];
         found.push(Warning::bare(weight, say(language, sentence, &values)));
+    }
+    if !summary.run.skipped.is_empty() {
+        let figures = summary.run.skipped.iter().map(|&point| plan.point_text(point, language)).collect();
+        let text = say(language, Sentence::SkippedAtPlateau, &[("run", summary.run.name.clone())]);
+        found.push(Warning { weight: Weight::Info, text, figures });
     }
     if let Some(loss) = summary.run.lost {
         let values = [("run", summary.run.name.clone()), ("bytes", format::bytes(loss.bytes as f64))];
@@ -114,6 +130,11 @@ fn run_warnings(run: &Run<'_>, language: Language, found: &mut Vec<Warning>) {
         ];
         found.push(Warning::bare(Weight::Warning, say(language, Sentence::OtherMetrics, &values)));
     }
+}
+
+/// Points of the plan that were measured; steps of searches are not counted.
+pub(crate) fn points_done(summary: &Summary) -> usize {
+    summary.points.iter().filter(|p| p.search.is_none()).count()
 }
 
 /// The reasons of all points, put together by code and severity.
@@ -143,7 +164,8 @@ fn figure_at(
     reason: &Reason,
     language: Language,
 ) -> String {
-    let values = [("platform", comparison.label(curve).to_owned()), ("load", place(comparison, point, language))];
+    let values =
+        [("platform", comparison.label(curve).to_owned()), ("load", place(comparison, curve, point, language))];
     let load = say(language, Sentence::PlatformAt, &values);
     match figure_with_limit(reason, language) {
         Some(figure) => say(language, Sentence::FigureAt, &[("load", load), ("figure", figure)]),
@@ -152,8 +174,8 @@ fn figure_at(
 }
 
 /// The level of a point, with its workload where there are several.
-fn place(comparison: &Comparison<'_>, point: &PointSummary, language: Language) -> String {
-    let load = load_text(&point.load, language);
+fn place(comparison: &Comparison<'_>, curve: &Curve<'_>, point: &PointSummary, language: Language) -> String {
+    let load = point_text(curve, point, language);
     if comparison.many_workloads() { format!("{} · {load}", point.workload) } else { load }
 }
 
@@ -175,7 +197,7 @@ fn length_warnings(comparison: &Comparison<'_>, language: Language, found: &mut 
     for (code, sentence) in directions {
         for (index, platform) in comparison.platforms.iter().enumerate() {
             let mut figures = Vec::new();
-            for (_, point) in comparison.points().filter(|(c, _)| c.platform == index) {
+            for (curve, point) in comparison.points().filter(|(c, _)| c.platform == index) {
                 let tokens = if code == ReasonCode::InputLength { &point.input_tokens } else { &point.output_tokens };
                 let Some(off) = deviation(tokens).filter(|off| off.abs() > LENGTH_TOLERANCE) else { continue };
                 if point.reasons.iter().any(|r| r.code == code) {
@@ -188,7 +210,7 @@ fn length_warnings(comparison: &Comparison<'_>, language: Language, found: &mut 
                     ("deviation", format::signed_percent(off)),
                 ];
                 let figure = say(language, Sentence::MeanOf, &values);
-                let load = place(comparison, point, language);
+                let load = place(comparison, curve, point, language);
                 figures.push(say(language, Sentence::FigureAt, &[("load", load), ("figure", figure)]));
             }
             if !figures.is_empty() {

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing must stop")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sample data is small and positive")]
 
+mod capacity;
+mod curves;
 mod html;
 mod markdown;
 mod sample;

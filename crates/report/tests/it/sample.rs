@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use kneepoint_model::bundle::{
-    Environment, GitState, Host, LengthEvidence, Loss, Manifest, Observed, PlatformEnvironment, PointEnd, RunStatus,
+    AddedDelay, Calibration, Environment, GitState, Host, LengthEvidence, Loss, Manifest, Observed,
+    PlatformEnvironment, PointEnd, RunStatus,
 };
 use kneepoint_model::plan::{Arrival, EndPolicy, LengthControl};
 use kneepoint_model::summary::{
-    AtEnd, ClientSummary, Distribution, FORMAT, Interval, Jitter, LoadSummary, METRICS_VERSION, NetworkSummary, Phases,
-    PointSummary, QuantileCurves, Ranked, Reason, ReasonCode, RequestCounts, RttSource, RunSummary, SeriesPoint,
-    Severity, SloSummary, Stable, Steady, SteadyState, Summary, Throughput, TokenSummary, WithFailures,
+    AtEnd, ClientSummary, Distribution, FORMAT, Interval, Jitter, LoadAxis, LoadSummary, METRICS_VERSION,
+    NetworkSummary, Phases, PointSummary, QuantileCurves, Ranked, Reason, ReasonCode, RequestCounts, RttSource,
+    RunSummary, SeriesPoint, Severity, SloSummary, Stable, Steady, SteadyState, Summary, Throughput, TokenSummary,
+    WithFailures,
 };
 use kneepoint_report::Run;
+
+use crate::curves::curves;
 
 pub(crate) const LONG_NAME: &str = "serverless-endpoint-in-a-far-region-0001";
 pub(crate) const CHINESE_NAME: &str = "自建集群（华东二区）";
@@ -330,6 +334,15 @@ pub(crate) fn reason(code: ReasonCode, severity: Severity, observed: Option<f64>
     Reason { code, severity, observed, limit }
 }
 
+const CALIBRATION: Calibration = Calibration {
+    streams: 64,
+    token_events_s: 6400.0,
+    samples: 520,
+    ttft_added_ms: AddedDelay { p50: 0.012, p99: 0.094 },
+    itl_added_ms: AddedDelay { p50: 0.006, p99: 0.071 },
+    server_late_p99_ms: 0.058,
+};
+
 /// A run of these platforms at these rates.
 pub(crate) fn sample(name: &str, shapes: &[Shape], rates: &[f64]) -> Sample {
     let mut points = Vec::new();
@@ -353,10 +366,10 @@ pub(crate) fn sample(name: &str, shapes: &[Shape], rates: &[f64]) -> Sample {
                 lost: None,
                 skipped: Vec::new(),
                 limit: None,
-                calibration: None,
+                calibration: Some(CALIBRATION),
             },
+            curves: shapes.iter().flat_map(|shape| curves(shape.name, &points)).collect(),
             points,
-            curves: Vec::new(),
         },
         manifest: manifest(name),
         environment: Environment { platforms },
@@ -408,7 +421,7 @@ fn manifest(name: &str) -> Manifest {
         points: 18,
         skipped: Vec::new(),
         limit: None,
-        calibration: None,
+        calibration: Some(CALIBRATION),
         sha256: BTreeMap::new(),
     }
 }
@@ -473,6 +486,11 @@ pub(crate) fn closed_loop() -> Sample {
         p.slo.clear();
         p.simulated = false;
         p.throughput.scheduled_req_s = None;
+        p.stable.clear();
+    }
+    for curve in &mut sample.summary.curves {
+        curve.axis = LoadAxis::Concurrency;
+        curve.stable_throughput.clear();
     }
     for environment in sample.environment.platforms.values_mut() {
         environment.observed.simulated = false;
