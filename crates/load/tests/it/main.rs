@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod failures;
+mod http2;
 mod loops;
 mod rivals;
 mod scripted;
