@@ -43,6 +43,11 @@ pub(crate) fn limit(value: f64) -> String {
     if n_decimals <= 2 { text } else { number(value) }
 }
 
+/// With so many digits after the point.
+pub(crate) fn decimals(value: f64, places: usize) -> String {
+    if value.is_finite() { group_thousands(&format!("{value:.places$}")) } else { NONE.to_owned() }
+}
+
 /// Money: cents at least, and three digits where it is less than a cent.
 pub(crate) fn money(value: f64) -> String {
     if value == 0.0 || value.abs() >= 0.01 { group_thousands(&format!("{value:.2}")) } else { number(value) }
@@ -171,6 +176,14 @@ mod tests {
         }
         assert_eq!(signed_percent(-0.12), "−12%");
         assert_eq!(signed_percent(0.12), "+12%");
+    }
+
+    #[test]
+    fn money_has_cents() {
+        for (value, text) in [(2.512, "2.51"), (0.0, "0.00"), (1234.5, "1,234.50"), (0.001_23, "0.00123")] {
+            assert_eq!(money(value), text, "{value}");
+        }
+        assert_eq!((decimals(1526.04, 2), decimals(-0.05, 1)), ("1,526.04".into(), "-0.1".into()));
     }
 
     #[test]

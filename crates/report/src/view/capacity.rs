@@ -257,7 +257,7 @@ fn of_capacity(knee: &KneeAt, language: Language) -> Option<String> {
     let each: Vec<String> = knee
         .of_slo_capacity
         .iter()
-        .map(|(slo, times)| language.say(Label::KneeOfCapacity, &[("n", &format::number(*times)), ("slo", slo)]))
+        .map(|(slo, times)| language.say(Label::KneeOfCapacity, &[("n", &format::limit(*times)), ("slo", slo)]))
         .collect();
     (!each.is_empty()).then(|| each.join("\n"))
 }
@@ -284,7 +284,7 @@ fn knee_facts(comparison: &Comparison<'_>, shown: &Shown<'_>, language: Language
         } else {
             Sentence::KneeAtSlo
         };
-        said.push(say(language, sentence, &[("slo", slo.clone()), ("n", format::number(*times))]));
+        said.push(say(language, sentence, &[("slo", slo.clone()), ("n", format::limit(*times))]));
     }
     vec![said.join(language.space())]
 }

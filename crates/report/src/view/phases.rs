@@ -88,7 +88,6 @@ pub(crate) fn network(comparison: &Comparison<'_>, language: Language) -> Option
         (Label::E2eFullRtt, "p95"),
     ];
     ms_columns(&mut table, &names, language);
-    let empty = Distribution::default();
     for (curve, point) in comparison.points() {
         let n = &point.network;
         let source = n.used_rtt_source.map(|source| {
@@ -104,21 +103,39 @@ pub(crate) fn network(comparison: &Comparison<'_>, language: Language) -> Option
             middle(&mut table, &n.rtt_ms, Sentence::NoteAllKept, language),
             middle(&mut table, &n.probe_rtt_ms, Sentence::NoteNoProbe, language),
             Cell { sub: source, ..used },
-            quantile_cell(&mut table, &point.e2e_ms, "p50", language),
         ];
-        for d in [&n.platform_e2e_half_rtt_ms, &n.platform_e2e_full_rtt_ms] {
-            let d = d.as_ref().unwrap_or(&empty);
-            for name in ["p50", "p95"] {
-                let cell = quantile_cell(&mut table, d, name, language);
-                let note = (n.negative > 0)
-                    .then(|| table.note(&say(language, Sentence::NoteBelowZero, &[("n", format::count(n.negative))])));
-                rest.push(Cell { note: cell.note.or(note), ..cell });
-            }
+        let places = places(n.used_rtt_ms);
+        let empty = Distribution::default();
+        let without = [&n.platform_e2e_half_rtt_ms, &n.platform_e2e_full_rtt_ms].map(|d| d.as_ref().unwrap_or(&empty));
+        for (d, percentile, negative) in [
+            (&point.e2e_ms, "p50", 0),
+            (without[0], "p50", n.negative),
+            (without[0], "p95", n.negative),
+            (without[1], "p50", n.negative),
+            (without[1], "p95", n.negative),
+        ] {
+            let cell = quantile_cell(&mut table, d, percentile, language);
+            let note = (negative > 0)
+                .then(|| table.note(&say(language, Sentence::NoteBelowZero, &[("n", format::count(negative))])));
+            rest.push(match quantile(d, percentile) {
+                // The interval is that of the latency itself; here only what is taken off matters.
+                Quantile::Value { value, .. } => Cell { note, ..Cell::number(format::decimals(value, places)) },
+                Quantile::TooFew { .. } | Quantile::Absent => cell,
+            });
         }
         push_point(&mut table, point_cells(comparison, curve, point, language), rest, curve, point);
     }
     table.remarks.push(Sentence::NoteNetwork.text(language).to_owned());
     Some(table)
+}
+
+/// Digits after the point with which a latency still shows what a round trip changes in it.
+fn places(rtt_ms: Option<f64>) -> usize {
+    match rtt_ms {
+        Some(rtt) if rtt < 1.0 => 2,
+        Some(rtt) if rtt < 10.0 => 1,
+        Some(_) | None => 0,
+    }
 }
 
 /// How steady a point was: jitter, spread from second to second, from when on latencies had settled.

@@ -20,7 +20,7 @@ fn section(text: &str, heading: &str) -> String {
     text.split(&format!("\n## {heading}\n")).nth(1).unwrap().split("\n## ").next().unwrap().to_owned()
 }
 
-fn pair() -> Sample {
+pub(crate) fn pair() -> Sample {
     searched(&[(SHAPES[0], &FAST), (SHAPES[1], &SLOW)])
 }
 

@@ -9,7 +9,7 @@ use kneepoint_model::summary::{
     PointSummary, Scalability, ScalingStep, SearchResult, SearchResultStep, StableLevel,
 };
 
-use crate::sample::{Sample, Shape, point, sample};
+use crate::sample::{Sample, Shape, point, sample, slo, stable};
 
 /// The level of a point, as a number.
 fn level(p: &PointSummary) -> f64 {
@@ -32,7 +32,8 @@ fn curve_level(p: &PointSummary) -> CurveLevel {
 
 /// What the points of one platform show together; none without points.
 pub(crate) fn curves(platform: &str, points: &[PointSummary]) -> Vec<Curve> {
-    let own: Vec<&PointSummary> = points.iter().filter(|p| p.platform == platform).collect();
+    let mut own: Vec<&PointSummary> = points.iter().filter(|p| p.platform == platform).collect();
+    own.sort_by(|a, b| level(a).total_cmp(&level(b)));
     if own.is_empty() {
         return Vec::new();
     }
@@ -133,9 +134,19 @@ pub(crate) fn searched(shapes: &[(Shape, &[(f64, SearchVerdict)])]) -> Sample {
     let mut run = sample("searched", &only, &[2.0, 4.0]);
     for (shape, steps) in shapes {
         let mut result = SearchResult { slo: "realtime".into(), complete: true, ..SearchResult::default() };
-        let mut levels = Vec::new();
         for (rate, verdict) in *steps {
             let mut step = point(u32::try_from(run.summary.points.len()).unwrap(), *shape, *rate);
+            // The share follows the verdict: surely above 95%, surely below, or neither.
+            let share = match verdict {
+                SearchVerdict::Meets => 0.995,
+                SearchVerdict::Misses => 0.62,
+                SearchVerdict::Undecided => 0.95,
+            };
+            let offered = step.slo["realtime"].offered;
+            let judged = slo((offered as f64 * share) as u64, offered, step.window_s);
+            let is_stable = *verdict == SearchVerdict::Meets;
+            step.stable.insert("realtime".into(), stable(&judged, is_stable, *rate));
+            step.slo.insert("realtime".into(), judged);
             let slo = &step.slo["realtime"];
             let shown = SearchStep { good: slo.good, offered: slo.offered, verdict: *verdict };
             result.steps.push(SearchResultStep {
@@ -155,18 +166,19 @@ pub(crate) fn searched(shapes: &[(Shape, &[(f64, SearchVerdict)])]) -> Sample {
                 SearchVerdict::Undecided => {}
             }
             step.search = Some(PointSearch { load: 1, slo: "realtime".into(), held_s: 60.0, step: Some(shown) });
-            levels.push(curve_level(&step));
             run.summary.points.push(step);
         }
-        levels.sort_by(|a, b| a.load.total_cmp(&b.load));
-        run.summary.curves.push(Curve {
-            platform: shape.name.into(),
-            workload: "fixed".into(),
+        let steps: Vec<PointSummary> = run.summary.points.iter().filter(|p| p.search.is_some()).cloned().collect();
+        let own = curves(shape.name, &steps).into_iter();
+        run.summary.curves.extend(own.map(|curve| Curve {
             load: 1,
-            levels,
-            search: Some(result),
-            ..Curve::default()
-        });
+            search: Some(result.clone()),
+            knee: Knee::default(),
+            scalability: None,
+            scaling: Vec::new(),
+            plateau: None,
+            ..curve
+        }));
     }
     run
 }

@@ -19,11 +19,12 @@ fn without_library(page: &str) -> String {
 fn samples_are_written_out_to_be_looked_at() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (three, closed) = (troubled(), closed_loop());
-    let (empty, attack) = (sample("empty", &[], &[]), hostile());
+    let (empty, attack, found) = (sample("empty", &[], &[]), hostile(), crate::capacity::pair());
     for language in Language::ALL {
         for (name, page) in [
             ("troubled", html(&[three.run()], language)),
             ("two", html(&[closed.run(), three.run()], language)),
+            ("searched", html(&[found.run()], language)),
             ("empty", html(&[empty.run()], language)),
             ("hostile", html(&[attack.run()], language)),
         ] {
@@ -43,6 +44,7 @@ fn sections_stand_in_the_order_of_reading() {
             "id=\"verdict\"",
             "id=\"read-first\"",
             "id=\"curve\"",
+            "id=\"capacity\"",
             "id=\"distribution\"",
             "id=\"series\"",
             "id=\"figures\"",

@@ -126,7 +126,7 @@ fn tokens(target: u64, mean: f64, n: u64) -> TokenSummary {
     }
 }
 
-fn slo(good: u64, offered: u64, window_s: f64) -> SloSummary {
+pub(crate) fn slo(good: u64, offered: u64, window_s: f64) -> SloSummary {
     let (share, n) = (good as f64 / offered as f64, offered as f64);
     let z = 1.96;
     let centre = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
@@ -204,7 +204,7 @@ fn network(shape: Shape, e2e: &Distribution) -> NetworkSummary {
     }
 }
 
-fn stable(slo: &SloSummary, kept: bool, req_s: f64) -> Stable {
+pub(crate) fn stable(slo: &SloSummary, kept: bool, req_s: f64) -> Stable {
     let stable = slo.met == Some(true) && kept;
     Stable {
         share: slo.share,
