@@ -52,8 +52,8 @@ catalogue! {
 
         // Verdict and capacity, by a search.
         SearchOnly: "{platform} sustains {range} by its search.", "按搜索结果，{platform} 的承载能力为 {range}。";
-        SearchWinner: "{platform} sustains the most by its search: {range}. The difference is clear: every other search ended at or below that.",
-            "按搜索结果，{platform} 承载能力最强：{range}。差异明确：其他平台的搜索上限均不高于此。";
+        SearchWinner: "{platform} sustains the most by its search: {range}. The difference is clear: every other platform misses it at {low} or below.",
+            "按搜索结果，{platform} 承载能力最强：{range}。差异明确：其他平台在不高于 {low} 的速率下均不达标。";
         SearchLikely: "{platform} sustains the most of those that could be judged by their search: {range}.",
             "在搜索结果可供评判的平台中，{platform} 承载能力最强：{range}。";
         SearchTie: "The searches tell no difference between {platforms}: the ranges their capacities lie in overlap.",
@@ -97,7 +97,7 @@ catalogue! {
         NotePhases: "Medians in ms over the requests in which the phase happened; TCP and TLS over new connections only, DNS once before the run. The phases of one request add up to its response time from sent; medians need not.",
             "各阶段的中位数（ms），仅统计经历该阶段的请求；TCP 与 TLS 仅统计新建连接，DNS 为测试前的一次解析。单个请求的各阶段之和为其自发出起的响应时间，中位数之和则未必相等。";
         NoteNoRtt: "No round trip was measured.", "未测得往返时间。";
-        NoteNoProbe: "The plan asks for no probe (`rtt_probe`).", "计划未要求探测（`rtt_probe`）。";
+        NoteNoProbe: "The plan asks for no probe (rtt_probe).", "计划未要求探测（rtt_probe）。";
         NoteBelowZero: "{n} requests took less than the round trip taken off; their figures are below 0 and not cut.",
             "{n} 个请求的耗时短于所扣除的往返时间，其数值为负，未作截断。";
         NoteNetwork: "E2E − RTT/2 leaves one way of the network in; E2E − RTT takes both ways off, and one more round trip for each that opening the connection took.",
@@ -125,7 +125,7 @@ catalogue! {
         NoteKneeOfSweep: "A knee depends on the range of loads swept (Kneedle on the smoothed curve; two lines as a check). × capacity: below 1 the curve bends first, above 1 the SLO is missed first.",
             "拐点取决于逐级测试的负载范围（在平滑后的曲线上用 Kneedle 求得，两段直线用于核对）。倍数小于 1 表示曲线先出现拐点，大于 1 表示先不满足 SLO。";
         NoteUsl: "X(N) = γN ÷ (1 + σ(N − 1) + κN(N − 1)), N requests in flight, fitted to the levels that count.",
-            "`X(N) = γN ÷ (1 + σ(N − 1) + κN(N − 1))`，N 为在途请求数，对可计入的负载水平拟合。";
+            "X（N）= γN ÷（1 + σ（N − 1）+ κN（N − 1）），N 为在途请求数，对可计入的负载水平拟合。";
         NoteUslNoPeak: "The fitted law never falls: it has no peak.", "拟合曲线始终不下降，没有峰值。";
         NoteUslNoR2: "All throughputs are alike: there is no variance to explain.", "各级吞吐相同，没有可解释的方差。";
         NoteScaling: "Growth of throughput over growth of load; 100% where throughput grows as load does.",
@@ -158,8 +158,8 @@ catalogue! {
         RunLimitReached: "{run}: the run was ended by a limit of its plan; {done} of {planned} points were measured.", "{run}：测试因达到计划中的上限而结束，共 {planned} 个测试点，已测 {done} 个。";
         RunLimitReachedAt: "{run}: {limit}; the run ended there, and {done} of {planned} points were measured.", "{run}：{limit}，测试就此结束；共 {planned} 个测试点，已测 {done} 个。";
         LimitFigure: "{limit} limit reached: {observed} of {allowed}", "达到{limit}上限：{observed}，上限 {allowed}";
-        SkippedAtPlateau: "{run}: throughput had stopped growing, so the sweep ended there (`stop_at_plateau`) and these levels were left out:",
-            "{run}：吞吐已不再增长，测试按 `stop_at_plateau` 结束，略过以下负载水平：";
+        SkippedAtPlateau: "{run}: throughput had stopped growing, so the sweep ended there (stop_at_plateau) and these levels were left out:",
+            "{run}：吞吐已不再增长，测试按 stop_at_plateau 结束，略过以下负载水平：";
         PointNumber: "point {n} of the plan", "计划中的第 {n} 个测试点";
         RunInterrupted: "{run}: the run was stopped by the user before its end; {done} of {planned} points were measured.", "{run}：测试被用户提前中断，共 {planned} 个测试点，已测 {done} 个。";
         RunFailed: "{run}: the run ended early by an error of its own; {done} of {planned} points were measured.", "{run}：测试因自身错误提前终止，共 {planned} 个测试点，已测 {done} 个。";

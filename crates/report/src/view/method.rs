@@ -83,7 +83,7 @@ fn run_table(index: usize, run: &Run<'_>, language: Language) -> Table {
     row(Label::RunEnded, manifest.ended.clone());
     row(Label::RunStatus, Some(status_text(summary.run.status, language).to_owned()));
     row(Label::PointsMeasured, Some(points_text(run, language)));
-    row(Label::RunLimit, limit_row(run, language));
+    row(Label::RunLimit, Some(limit_row(run, language)));
     row(Label::EndPolicy, end_policies(run, language));
     row(Label::Seed, Some(summary.run.seed.to_string()));
     row(Label::ToolVersion, Some(manifest.tool.clone()));
@@ -115,10 +115,10 @@ fn points_text(run: &Run<'_>, language: Language) -> String {
 }
 
 /// The limit that ended the run, or that none did.
-fn limit_row(run: &Run<'_>, language: Language) -> Option<String> {
+fn limit_row(run: &Run<'_>, language: Language) -> String {
     let plan = PlanText::read(run.plan_yaml);
     let reached = run.summary.run.limit.map(|limit| limit_text(limit, plan.currency(), language));
-    Some(reached.unwrap_or_else(|| Label::RunLimitNone.text(language).to_owned()))
+    reached.unwrap_or_else(|| Label::RunLimitNone.text(language).to_owned())
 }
 
 /// What became of the requests that were open when a window ended; each policy once.

@@ -7,6 +7,7 @@ use kneepoint_model::summary::{Distribution, PointSummary, TokenSummary};
 use super::comparison::{Comparison, Curve};
 use super::table::{Cell, Table};
 use super::tables::{point_cells, point_columns, push_point};
+use super::values::{Quantile, quantile};
 use crate::format;
 use crate::messages::{Label, Language, Message as _, Sentence, failure_text, side_text};
 
@@ -145,10 +146,13 @@ pub(crate) fn client(comparison: &Comparison<'_>, language: Language) -> Table {
     table
 }
 
-/// A percentile without its interval.
+/// A percentile without its interval, in a table too wide to spell out why one is missing.
 fn bare_quantile(table: &mut Table, d: &Distribution, name: &str, language: Language) -> Cell {
-    let cell = super::tables::quantile_cell(table, d, name, language);
-    if cell.muted { cell } else { Cell { sub: None, ..cell } }
+    match quantile(d, name) {
+        Quantile::Value { value, .. } => Cell::number(format::number(value)),
+        Quantile::TooFew { .. } => table.missing(Sentence::NoteNotSupported, language),
+        Quantile::Absent => table.missing(Sentence::NoteNoSamples, language),
+    }
 }
 
 /// Where arrival times come from, in words.

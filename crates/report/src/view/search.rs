@@ -49,7 +49,8 @@ fn conclude(comparison: &Comparison<'_>, sound: &[&Found<'_, '_>], of: usize, la
         return vec![Sentence::SearchNobody.text(language).to_owned()];
     };
     let platform = comparison.label(top.curve).to_owned();
-    let values = [("platform", platform), ("range", range_text(top.result, language))];
+    let low = language.say(Label::LoadRate, &[("n", &format::plain(most))]);
+    let values = [("platform", platform), ("range", range_text(top.result, language)), ("low", low)];
     if of == 1 {
         return vec![say(language, Sentence::SearchOnly, &values)];
     }

@@ -217,6 +217,23 @@ pub(crate) fn stable(slo: &SloSummary, kept: bool, req_s: f64) -> Stable {
     }
 }
 
+/// A client that keeps up.
+fn client(rate: f64, reached: f64, n: u64) -> ClientSummary {
+    ClientSummary {
+        clock: "kernel".into(),
+        cpu_wait_share: Some(0.004),
+        cpu_share: Some(0.03 * rate / 8.0),
+        process_cpu_share: Some(0.01),
+        schedule_lag_ms: distribution(n, 0.06, 0.5),
+        client_queue_ms: distribution(n, 0.09, 0.5),
+        kernel_to_user_ms: distribution(n, 0.03, 0.5),
+        clock_mapping_error_ms: Some(0.002),
+        in_flight_max: Some((reached * 2.0) as u64),
+        token_events_s: Some(reached * 128.0),
+        calibrated: Some(true),
+    }
+}
+
 /// One point of a platform at a rate.
 pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
     let window_s = 60.0;
@@ -300,19 +317,7 @@ pub(crate) fn point(index: u32, shape: Shape, rate: f64) -> PointSummary {
         },
         stable: BTreeMap::from([("realtime".into(), stable(&slo(good, n, window_s), failed == 0, reached))]),
         slo: BTreeMap::from([("realtime".into(), slo(good, n, window_s))]),
-        client: ClientSummary {
-            clock: "kernel".into(),
-            cpu_wait_share: Some(0.004),
-            cpu_share: Some(0.03 * rate / 8.0),
-            process_cpu_share: Some(0.01),
-            schedule_lag_ms: distribution(n, 0.06, 0.5),
-            client_queue_ms: distribution(n, 0.09, 0.5),
-            kernel_to_user_ms: distribution(n, 0.03, 0.5),
-            clock_mapping_error_ms: Some(0.002),
-            in_flight_max: Some((reached * 2.0) as u64),
-            token_events_s: Some(reached * 128.0),
-            calibrated: Some(true),
-        },
+        client: client(rate, reached, n),
         streamed_share: Some(1.0),
         quantiles: QuantileCurves {
             ttft_ms: curve(shape.ttft_ms * slow, shape.spread),
