@@ -47,6 +47,12 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Ended> {
         ("seconds", &format!("{seconds:.0}")),
     ];
     let mut text = output.text(Console::CheckPlan, &values) + "\n";
+    let searches = plan.loads.iter().filter(|load| load.search.is_some()).count();
+    let searches = searches * plan.platforms.len() * plan.workloads.len();
+    report["searches"] = json!(searches);
+    if searches > 0 {
+        text.push_str(&(output.text(Console::CheckSearches, &[("searches", &searches.to_string())]) + "\n"));
+    }
     let findings = preflight(&plan, &points, &MachineLimits::here());
     for found in &findings {
         let _ = writeln!(text, "{}", output.text(Console::PreflightFound, &[("found", &found.to_string())]));

@@ -83,6 +83,8 @@ pub(crate) fn probe_failed(error: &ProbeError) -> Failed {
     let whole = anyhow::anyhow!("{}", crate::exit::with_causes(error));
     match error {
         ProbeError::Stopped => Failed::interrupted(whole),
+        ProbeError::Unreachable { .. } if whole.to_string().contains("HTTP/2") => Failed::unreachable(whole)
+            .hint("`--http 2` (`http: 2` in a plan) speaks nothing else; leave it out for a server of HTTP/1.1"),
         ProbeError::Unreachable { .. } => {
             Failed::unreachable(whole).hint("is the server up, and are host and port of the URL right?")
         }

@@ -48,6 +48,7 @@ catalogue! {
         InitWrote: "wrote {path}; next: kneepoint check {path}", "已写入 {path}；下一步：kneepoint check {path}";
         CheckPlan: "{plan}: points {points}, platforms {platforms}, at least {seconds} s",
             "{plan}：{points} 个测点，{platforms} 个平台，至少 {seconds} 秒";
+        CheckSearches: "and searches {searches}, each as many steps as it takes", "另有 {searches} 个搜索，步数视结果而定";
         CheckFailed: "FAILED: {error}", "失败：{error}";
         CalibrateMeasuring: "measuring {streams} streams, {events} token events/s",
             "正在测量 {streams} 个流，每秒 {events} 个 token 事件";
