@@ -81,8 +81,9 @@ pub const CACHED_INVALID: f64 = 0.5;
 /// count as not good.
 pub const SLO_UNJUDGED_SHARE: f64 = 0.01;
 
-/// Fewest batches of MSER-5 from which steadiness is told.
-pub const STEADY_FEWEST_BATCHES: usize = 8;
+/// Fewest batches of MSER-5 from which steadiness is told: of 8, chance alone makes one steady series in fifty look like one
+/// that shifts; of 16, one in five hundred.
+pub const STEADY_FEWEST_BATCHES: usize = 16;
 /// A leading batch lies beside the steady level if it is farther from it than so many standard deviations of a batch …
 pub const STEADY_DEVIATIONS: f64 = 3.0;
 /// … and than this share of the level.

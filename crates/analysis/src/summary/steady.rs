@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn too_little_tells_nothing() {
-        assert_eq!(leading(&[1.0; 39]), None);
-        assert_eq!(leading(&[1.0; 40]), Some((0, 8)));
+        assert_eq!(leading(&[1.0; 79]), None);
+        assert_eq!(leading(&[1.0; 80]), Some((0, 16)));
     }
 
     #[test]

@@ -99,13 +99,15 @@ fn check_records(bundle: &Path, unary: bool) {
 
 #[track_caller]
 fn check(point: &PointSummary, flags: &[&str]) {
-    let is_the_platforms = |code: ReasonCode| {
-        use ReasonCode::{ClientBusy, ClientLate, ClientReadLate, ClientWaited};
-        !matches!(code, ClientLate | ClientBusy | ClientWaited | ClientReadLate)
+    // The other tests come and go on the processors that the engine and the client share: lateness, and latencies that
+    // shift within two seconds, are true findings here.
+    let is_the_machines = |code: ReasonCode| {
+        use ReasonCode::{ClientBusy, ClientLate, ClientReadLate, ClientWaited, NotSteady};
+        matches!(code, ClientLate | ClientBusy | ClientWaited | ClientReadLate | NotSteady)
     };
     let invalid = point.reasons.iter().filter(|reason| reason.severity == Severity::Invalid);
-    let not_ours: Vec<_> = invalid.filter(|reason| is_the_platforms(reason.code)).collect();
-    assert!(not_ours.is_empty(), "{flags:?}: {not_ours:?}");
+    let of_the_run: Vec<_> = invalid.filter(|reason| !is_the_machines(reason.code)).collect();
+    assert!(of_the_run.is_empty(), "{flags:?}: {of_the_run:?}");
     assert!(point.requests.failed.is_empty(), "{:?}", point.requests);
     assert_eq!(point.output_tokens.server_mean, Some(24.0));
     assert_eq!(point.output_tokens.source.as_deref(), Some("server"));
